@@ -1,0 +1,214 @@
+"""What the rest of the product sees of the configuration: plain frozen values, defaults applied.
+
+The pydantic models that read the YAML live beside this module; nothing outside `config/` sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+
+class Secret:
+    """A value that never shows: not in repr, str, pickles, comparisons or messages.
+
+    It is resolved (for example from the environment) only when `reveal` is called, which happens
+    at the moment of connecting.
+    """
+
+    __slots__ = ("_resolve",)
+
+    def __init__(self, resolve: Callable[[], str]) -> None:
+        self._resolve = resolve
+
+    @classmethod
+    def literal(cls, value: str) -> Secret:
+        """Hold a literal secret given in a file or a URL."""
+        return cls(lambda: value)
+
+    def reveal(self) -> str:
+        """The value itself. Raises ConfigurationError when its variable is not set."""
+        return self._resolve()
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a Secret is not serialised")
+
+
+@dataclass(frozen=True)
+class ConnectionSpec:
+    """How to reach one database.
+
+    `options` holds dbt's profile keys without secrets (`host`, `port`, `user`, `dbname`, `path`,
+    ...), or `url` for a SQLAlchemy URL whose password was moved to `secrets["password"]`.
+    """
+
+    type: str
+    """Engine name: postgres | duckdb | sqlite | snowflake | databricks | sqlserver | mysql | generic."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    origin: str = ""
+    """Where it was configured, for messages: `profiles.yml:12` or `the command line`."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which schemas and entities to describe. Globs, case-sensitive; exclusion wins.
+
+    Entity globs match `table` or `schema.table`. Empty includes mean everything.
+    """
+
+    include_schemas: tuple[str, ...] = ()
+    exclude_schemas: tuple[str, ...] = ()
+    include_entities: tuple[str, ...] = ()
+    exclude_entities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SamplingLimits:
+    """Bounds on what sampling may cost."""
+
+    enabled: bool = True
+    row_limit: int = 20_000
+    """Rows read of a table at most."""
+    table_seconds: float = 10.0
+    """Time budget per table."""
+    max_connections: int = 4
+    max_values: int = 1_000
+    """Values per column in the value store."""
+    value_store_views: bool = False
+
+
+@dataclass(frozen=True)
+class PathLimits:
+    """Limits of CompleteEntityRelationshipsGraph (contract 3.1)."""
+
+    max_paths: int = 50
+    max_hops: int = 10
+    max_visited: int = 10_000
+
+
+@dataclass(frozen=True)
+class HumanColumn:
+    """What people wrote about a column."""
+
+    name: str
+    description: str | None = None
+    allowed_values: tuple[Any, ...] | None = None
+    """JSON scalars; from `meta.allowed_values` or a dbt `accepted_values` test."""
+    allowed_values_origin: Literal["dbt", "human"] | None = None
+    value_synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HumanTable:
+    """What people wrote about a table or view."""
+
+    schema: str
+    table: str
+    description: str | None = None
+    entity_name: str | None = None
+    columns: tuple[HumanColumn, ...] = ()
+    origin: str = ""
+    """File and line, for messages."""
+
+
+@dataclass(frozen=True)
+class HumanKey:
+    """A dbt `unique` test or unique combination: a declared unique key of origin dbt."""
+
+    schema: str
+    table: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HumanRelationship:
+    """A dbt `relationships` test or YAML relationship: declared truth of origin dbt."""
+
+    from_schema: str
+    from_table: str
+    from_columns: tuple[str, ...]
+    to_schema: str
+    to_table: str
+    to_columns: tuple[str, ...]
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class HumanKnowledge:
+    """All human knowledge about one database: its YAML first, then the dbt manifest."""
+
+    tables: tuple[HumanTable, ...] = ()
+    """At most one per (schema, table); merged per field, the database's YAML wins."""
+    keys: tuple[HumanKey, ...] = ()
+    relationships: tuple[HumanRelationship, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishTarget:
+    """Where bundles go: `<root>/<database>/`, or `root` itself for `build`."""
+
+    root: str = "published"
+    """Local folder (relative to the project folder); Azure targets come with their own issue."""
+    single_file: bool = False
+    """Write `schema_store/entities.json` instead of one file per entity."""
+
+
+@dataclass(frozen=True)
+class DatabaseConfig:
+    """Everything a run needs to know about one database."""
+
+    name: str
+    """Partition key: `[a-z0-9][a-z0-9_-]*`."""
+    connection: ConnectionSpec
+    selection: Selection = Selection()
+    sampling: SamplingLimits = SamplingLimits()
+    paths: PathLimits = PathLimits()
+    human: HumanKnowledge = HumanKnowledge()
+    publish: PublishTarget = PublishTarget()
+    withhold: tuple[str, ...] = ()
+    """Extra column globs (`column`, `table.column` or `schema.table.column`) never to be read."""
+    allow: tuple[str, ...] = ()
+    """Column globs whose values may be published although their name looks sensitive."""
+    fqn_database: str | None = None
+    """Overrides the database part of FQNs."""
+    warnings: tuple[str, ...] = ()
+    """Said once per run, e.g. a literal secret in a file; file and line included."""
+
+
+@dataclass(frozen=True)
+class AutomationConfig:
+    """`project.yml automation:`."""
+
+    nightly_cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+    nightly_enabled: bool = True
+    registry_sensor_enabled: bool = True
+    max_concurrent_runs: int = 4
+    max_runs_per_server: int = 2
+
+
+@dataclass(frozen=True)
+class InvalidDatabase:
+    """A database file that could not be used; its partition is kept and this is reported."""
+
+    name: str
+    file: Path
+    error: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """A whole `dbt_like_configs/`."""
+
+    folder: Path
+    """The project folder, i.e. the parent of `dbt_like_configs/`; relative paths start here."""
+    databases: Mapping[str, DatabaseConfig] = field(default_factory=dict)
+    invalid: tuple[InvalidDatabase, ...] = ()
+    automation: AutomationConfig = AutomationConfig()
+    publish: PublishTarget = PublishTarget()

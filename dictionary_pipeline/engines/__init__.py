@@ -1,0 +1,1 @@
+"""One module per engine: connect, catalog SQL, sampling SQL, capabilities."""

@@ -1,0 +1,1 @@
+"""Definitions: human > database > inherited > model > derived."""

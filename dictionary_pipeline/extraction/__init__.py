@@ -1,0 +1,1 @@
+"""The knowledge graph: exact SQL entities and edges, and its GraphRAG form."""

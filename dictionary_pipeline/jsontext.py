@@ -1,0 +1,43 @@
+"""Strict, deterministic JSON: the same value gives the same bytes everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def compact(value: Any) -> str:
+    """One-line JSON, non-ASCII as is, keys in the given order; NaN and infinities are refused."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+
+
+def pretty(value: Any) -> str:
+    """Indented JSON with a final newline, as published."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=4) + "\n"
+
+
+def canonical(value: Any) -> bytes:
+    """Key-sorted, space-free UTF-8 JSON for hashing."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def digest(value: Any) -> str:
+    """Hex sha256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def loads_strict(text: str | bytes) -> Any:
+    """Parse JSON, refusing NaN, Infinity and duplicate keys."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            raise ValueError("a key occurs twice in an object")
+        return result
+
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)

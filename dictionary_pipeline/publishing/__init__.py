@@ -1,0 +1,1 @@
+"""Stores, bundle, verify, value store and exports."""

@@ -1,0 +1,68 @@
+"""The small interface through which everything is kept: bundles, state and leases.
+
+Keys are `/`-separated relative paths whose parts were already encoded for every file system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+Content = bytes | Path
+"""What to store: bytes, or a local file whose bytes to store."""
+
+
+class StoredObject(NamedTuple):
+    """An object of a listing."""
+
+    key: str
+    size: int
+    modified: datetime
+
+
+class Versioned(NamedTuple):
+    """Content with the tag that a conditional write must name."""
+
+    data: bytes
+    etag: str
+
+
+class Store(Protocol):
+    """A folder of objects. Implementations: local folder, overlay (dry run), later Azure Blob.
+
+    All methods raise StoreError with one clear line when the target cannot be used.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where it is, for people; no credential."""
+
+    def read(self, key: str) -> bytes | None:
+        """Content, or null when there is none."""
+
+    def read_versioned(self, key: str) -> Versioned | None:
+        """Content and etag, or null when there is none."""
+
+    def exists(self, key: str) -> bool:
+        """Whether there is an object."""
+
+    def create(self, key: str, content: Content) -> bool:
+        """Write only if absent, atomically; false when it existed."""
+
+    def write(self, key: str, content: Content) -> None:
+        """Write unconditionally and atomically."""
+
+    def swap(self, key: str, data: bytes, etag: str | None) -> str:
+        """Write if the object still has `etag` (null: still absent); return the new etag.
+
+        Raises:
+            StoreConflict: another writer was faster.
+        """
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects whose key starts with `prefix`, in key order."""
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects; absent ones are fine."""

@@ -1,0 +1,1 @@
+"""Keys, relationships, table roles, view lineage and the join graph."""

@@ -1,0 +1,1 @@
+"""Value profiles, allowed values and what must not be read."""
