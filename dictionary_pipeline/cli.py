@@ -1,0 +1,157 @@
+"""The one place where the command line is wired: `data_dictionary`.
+
+Exit codes: 0 complete, 1 failed (nothing published), 2 usage or configuration error, 3 published but
+partial. Results go to stdout, progress, warnings and errors to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dictionary_pipeline import __version__
+from dictionary_pipeline.errors import DictionaryError
+
+PREDECESSOR_ENGINES = ("postgres", "snowflake", "databricks", "tsql", "sqlite")
+DEBUG_VARIABLE = "DICTIONARY_PIPELINE_DEBUG"
+
+app = typer.Typer(
+    name="data_dictionary",
+    help="Build data dictionaries and knowledge graphs of SQL databases, and keep them true.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print a summary for machines on stdout.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Databases to work on; all when none is named.")]
+Globs = Annotated[list[str] | None, typer.Option(help="Glob, repeatable; exclusion wins.")]
+Project = Annotated[Path | None, typer.Option("--project", help="Folder that holds dbt_like_configs/.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Options before the command."""
+
+
+@app.command()
+def run(
+    names: Names = None,
+    entity: Annotated[list[str] | None, typer.Option("--entity", help="Work on these tables only (glob).")] = None,
+    force: Annotated[
+        str, typer.Option("--force", help="Recompute kept results: samples, definitions, graph, all; comma-separated.")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; list what would change.")] = False,
+    json: Json = False,
+    project: Project = None,
+) -> None:
+    """Run the pipeline for databases configured under dbt_like_configs/."""
+    from dictionary_pipeline.commands import run_configured
+    from dictionary_pipeline.run import RunOptions
+
+    options = RunOptions(tuple(entity or ()), frozenset(part for part in force.split(",") if part), dry_run)
+    raise typer.Exit(run_configured(names or [], options, as_json=json, project=project))
+
+
+@app.command()
+def build(
+    target: Annotated[str, typer.Argument(help="URL, env:VAR, profile:NAME[.TARGET], a database file, or an engine.")],
+    output: Annotated[Path, typer.Option("-o", "--output-directory", help="Becomes the bundle's root.")] = Path("."),
+    single_file: Annotated[
+        bool, typer.Option("-s", "--single-file", "--single_file", help="One schema_store/entities.json.")
+    ] = False,
+    generate_definitions: Annotated[
+        bool,
+        typer.Option("-gen", "--generate-definitions", "--generate_definitions", help="Write definitions by a model."),
+    ] = False,
+    include_schema: Globs = None,
+    exclude_schema: Globs = None,
+    entities: Globs = None,
+    exclude_entities: Globs = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the database in the bundle.")] = None,
+    json: Json = False,
+    project: Project = None,
+) -> None:
+    """Describe one database without configuration."""
+    from dictionary_pipeline.commands import BuildRequest, build_once
+    from dictionary_pipeline.config.resolved import Selection
+
+    selection = Selection(
+        tuple(include_schema or ()), tuple(exclude_schema or ()), tuple(entities or ()), tuple(exclude_entities or ())
+    )
+    request = BuildRequest(target, output, single_file, generate_definitions, selection, name, project)
+    raise typer.Exit(build_once(request, as_json=json))
+
+
+@app.command()
+def validate(project: Project = None, json: Json = False) -> None:
+    """Check dbt_like_configs/ without connecting."""
+    from dictionary_pipeline.commands import validate_configuration
+
+    raise typer.Exit(validate_configuration(project, as_json=json))
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(help="Folder to write dbt_like_configs/ into.")]) -> None:
+    """Write a commented configuration to start from."""
+    from dictionary_pipeline.commands import init_project
+
+    raise typer.Exit(init_project(folder))
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Name of the database: a-z, 0-9, _ and -.")],
+    url: Annotated[str | None, typer.Option("--url", help="env:VAR that holds the URL.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Profile of profiles.yml.")] = None,
+    project: Project = None,
+) -> None:
+    """Add a database, test its connection and tell which privileges are missing."""
+    from dictionary_pipeline.commands import add_database
+
+    raise typer.Exit(add_database(name, url, profile, project))
+
+
+def expand_predecessor_spelling(arguments: list[str]) -> list[str]:
+    """Turn `POSTGRES -o DIR` into `build POSTGRES -o DIR`, as the predecessor was called."""
+    first = next((index for index, word in enumerate(arguments) if not word.startswith("-")), None)
+    if first is not None and arguments[first].lower() in PREDECESSOR_ENGINES:
+        return ["build", *arguments]
+    return arguments
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    words = expand_predecessor_spelling(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(args=words, standalone_mode=True)
+    except DictionaryError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        _complain("interrupted; nothing half-written was published")
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        # A foreign exception's text can quote values of the database, so only its kind is shown.
+        _complain(f"unexpected {type(error).__name__}. Set {DEBUG_VARIABLE}=1 to see where, and report it.")
+        sys.exit(1)
+    sys.exit(code or 0)
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"error: {text}\n")

@@ -1,0 +1,202 @@
+"""What each command does; imported only when its command runs, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from dictionary_pipeline.config.loader import find_project_folder, load_project, validate_project
+from dictionary_pipeline.config.resolved import DatabaseConfig, PublishTarget, Selection
+from dictionary_pipeline.config.targets import resolve_target
+from dictionary_pipeline.config.templates import write_database, write_project
+from dictionary_pipeline.engines.registry import create_engine
+from dictionary_pipeline.errors import ConfigurationError, DictionaryError
+from dictionary_pipeline.introspection.snapshot import take_snapshot
+from dictionary_pipeline.pipeline import RunSummary, run_database
+from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.run import RunOptions, database_store
+from dictionary_pipeline.stages import STAGES
+
+_MOST_PROBLEMS = 20
+
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """Arguments of `build`."""
+
+    target: str
+    output: Path
+    single_file: bool
+    generate_definitions: bool
+    selection: Selection
+    name: str | None
+    project: Path | None
+
+
+def run_configured(names: Sequence[str], options: RunOptions, *, as_json: bool, project: Path | None) -> int:
+    """`run`: every named database in turn; the worst exit code."""
+    folder = _folder(project)
+    loaded = load_project(folder)
+    known = {**loaded.databases}
+    broken = {item.name: item for item in loaded.invalid}
+    wanted = list(names) or sorted({*known, *broken})
+    for name in wanted:
+        if name not in known and name not in broken:
+            raise ConfigurationError(
+                f"no database is configured under the name {name!r}",
+                where=str(folder / "dbt_like_configs" / "databases"),
+                fix=f"Add {name}.yml there, or choose one of: {', '.join(sorted(known)) or 'none yet'}.",
+            )
+    if not wanted:
+        raise ConfigurationError("no database is configured", where=str(folder), fix="Run `data_dictionary add NAME`.")
+    summaries: list[RunSummary] = []
+    for name in wanted:
+        if name in broken:
+            failure = ConfigurationError(broken[name].error)
+            summaries.append(RunSummary(name, "", str(broken[name].file), (), failure))
+            continue
+        summaries.append(_run_shown(known[name], database_store(known[name], folder), options))
+    _finish(summaries, as_json=as_json)
+    return max((summary.exit_code for summary in summaries), key=_severity)
+
+
+def _severity(code: int) -> int:
+    """Order of exit codes from best to worst: complete, partial, configuration, failed."""
+    return (0, 3, 2, 1).index(code)
+
+
+def build_once(request: BuildRequest, *, as_json: bool) -> int:
+    """`build`: one database into one folder."""
+    if request.generate_definitions:
+        raise ConfigurationError(
+            "definitions by a language model are not part of this version",
+            where="-gen",
+            fix="Run without it: definitions come from your YAML, database comments and the catalog.",
+        )
+    folder = request.project or _folder_or_none()
+    connection, default_name = resolve_target(request.target, folder=folder)
+    config = DatabaseConfig(
+        name=request.name or default_name,
+        connection=connection,
+        selection=request.selection,
+        publish=PublishTarget(root=str(request.output), single_file=request.single_file),
+    )
+    summary = _run_shown(config, LocalStore(request.output), RunOptions())
+    _finish([summary], as_json=as_json)
+    return summary.exit_code
+
+
+def validate_configuration(project: Path | None, *, as_json: bool) -> int:
+    """`validate`: all errors of all files."""
+    folder = _folder(project)
+    found = validate_project(folder)
+    if as_json:
+        sys.stdout.write(json.dumps({"errors": [str(error) for error in found]}, ensure_ascii=False) + "\n")
+    for error in found:
+        errors.print(f"error: {error}", markup=False)
+    if not found and not as_json:
+        count = len(load_project(folder).databases)
+        sys.stdout.write(f"{folder / 'dbt_like_configs'}: {count} database{'' if count == 1 else 's'}, no error.\n")
+    return ConfigurationError.exit_code if found else 0
+
+
+def init_project(folder: Path) -> int:
+    """`init`: write the commented templates."""
+    for path in write_project(folder):
+        sys.stdout.write(f"wrote {path}\n")
+    sys.stdout.write("Next: edit dbt_like_configs/profiles.yml, then `data_dictionary add NAME --profile PROFILE`.\n")
+    return 0
+
+
+def add_database(name: str, url: str | None, profile: str | None, project: Path | None) -> int:
+    """`add`: write the database's file, connect, and tell what cannot be read."""
+    if (url is None) == (profile is None):
+        raise ConfigurationError("`add` needs --url env:VAR or --profile NAME, and only one of them")
+    if url is not None and not url.startswith("env:"):
+        raise ConfigurationError(
+            "a URL on the command line would show its password in the process list",
+            where="--url",
+            fix="Put it into an environment variable or .env and pass --url env:VARIABLE.",
+        )
+    folder = _folder(project)
+    path = write_database(folder, name, profile=profile, url_env=url.removeprefix("env:") if url else None)
+    sys.stdout.write(f"wrote {path}\n")
+    loaded = load_project(folder)
+    if name not in loaded.databases:
+        raise ConfigurationError(next(item.error for item in loaded.invalid if item.name == name))
+    config = loaded.databases[name]
+    engine = create_engine(config.connection)
+    with engine.open() as session:
+        catalog = take_snapshot(engine, session, config.selection)
+    sys.stdout.write(f"connected to {engine.server}: {catalog.tables.height} tables and views\n")
+    for problem in catalog.problems[:_MOST_PROBLEMS]:
+        errors.print(f"warning: {problem.object}: {problem.message}. {problem.hint}", markup=False)
+    sys.stdout.write(f"Next: data_dictionary run {name}\n")
+    return 0
+
+
+def _folder(project: Path | None) -> Path:
+    return find_project_folder(project or Path.cwd())
+
+
+def _folder_or_none() -> Path | None:
+    try:
+        return find_project_folder(Path.cwd())
+    except ConfigurationError:
+        return None
+
+
+def _run_shown(config: DatabaseConfig, store: LocalStore, options: RunOptions) -> RunSummary:
+    """Run one database with a progress bar on a terminal and say how it ended."""
+    for warning in config.warnings:
+        errors.print(f"warning: {warning}", markup=False)
+    with _progress(config.name) as (bar, task):
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{config.name}: {stage}", completed=done, total=total)
+
+        return run_database(config, store, options=options, progress=show)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[tuple[Progress, TaskID]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        yield bar, bar.add_task(f"{name}: connecting", total=len(STAGES))
+
+
+def _finish(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
+    """Results to stdout, errors and problems to stderr."""
+    if as_json:
+        bodies = [summary.as_json() for summary in summaries]
+        sys.stdout.write(json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False) + "\n")
+    for summary in summaries:
+        if summary.error is not None:
+            errors.print(f"error: {summary.database}: {summary.error}", markup=False)
+            continue
+        for problem in summary.problems[:_MOST_PROBLEMS]:
+            errors.print(
+                f"problem: {problem.object} ({problem.stage}): {problem.message}. {problem.hint}", markup=False
+            )
+        if len(summary.problems) > _MOST_PROBLEMS:
+            errors.print(f"... and {len(summary.problems) - _MOST_PROBLEMS} more; all are in manifest.json")
+        if not as_json:
+            sys.stdout.write(_one_line(summary) + "\n")
+
+
+def _one_line(summary: RunSummary) -> str:
+    metrics = {key: value for report in summary.reports for key, value in report.metrics.items()}
+    state = "complete" if summary.exit_code == 0 else f"partial, {len(summary.problems)} problems"
+    return (
+        f"{summary.database}: {state}; {metrics['tables']} tables, {metrics['views']} views, "
+        f"{metrics['relationships']} relationships; {metrics['status']} at {summary.location}"
+    )

@@ -1,0 +1,37 @@
+"""The one place where Dagster objects are wired."""
+
+from __future__ import annotations
+
+import logging
+
+import dagster as dg
+
+from dictionary_pipeline.config.resolved import AutomationConfig
+from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.assets import stage_assets
+from dictionary_pipeline.orchestration.jobs import refresh_dictionary
+from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.orchestration.resources import RefreshOptions
+from dictionary_pipeline.orchestration.schedules import build_nightly_schedule
+from dictionary_pipeline.orchestration.sensors import build_registry_sensor
+
+
+def _automation() -> AutomationConfig:
+    """Automation settings; the defaults while `project.yml` is invalid, so that the location loads."""
+    try:
+        return current_project().automation
+    except DictionaryError as error:
+        logging.getLogger("dagster").error("%s Default automation settings are used.", error)
+        return AutomationConfig()
+
+
+automation = _automation()
+
+defs = dg.Definitions(
+    assets=stage_assets,
+    jobs=[refresh_dictionary],
+    sensors=[build_registry_sensor(automation)],
+    schedules=[build_nightly_schedule(automation)],
+    resources={"refresh_options": RefreshOptions()},
+    executor=dg.in_process_executor,
+)

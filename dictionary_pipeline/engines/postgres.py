@@ -1,0 +1,223 @@
+"""PostgreSQL 12 and later, by psycopg: connections, sessions and the engine itself."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import TextLoader
+
+from dictionary_pipeline.catalog import Catalog, Identity
+from dictionary_pipeline.config.resolved import ConnectionSpec
+from dictionary_pipeline.engines.base import Capability, Engine, SampleRequest, Session
+from dictionary_pipeline.engines.postgres_catalog import CatalogReader, read_probe
+from dictionary_pipeline.engines.postgres_errors import connect_error, query_error, undecodable
+from dictionary_pipeline.engines.postgres_sampling import sample_sql
+from dictionary_pipeline.errors import ConfigurationError
+
+_STATEMENT_TIMEOUT_MS = 120_000
+_LOCK_TIMEOUT_MS = 5_000
+_OLDEST_VERSION = 120_000
+
+_SETTINGS = {
+    "default_transaction_read_only": "on",
+    "statement_timeout": str(_STATEMENT_TIMEOUT_MS),
+    "lock_timeout": str(_LOCK_TIMEOUT_MS),
+    "idle_in_transaction_session_timeout": "600000",
+    "search_path": "pg_catalog",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    # Rows hidden by a policy would be taken for rows that do not exist: better an error.
+    "row_security": "off",
+    # A limited read must return the same rows every time.
+    "synchronize_seqscans": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+
+_LIBPQ_KEYS = (
+    "host",
+    "hostaddr",
+    "port",
+    "user",
+    "sslmode",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "sslcrl",
+    "connect_timeout",
+    "keepalives_idle",
+    "target_session_attrs",
+)
+"""dbt profile keys that libpq knows by the same name."""
+
+_NATIVE = frozenset({"bool", "int2", "int4", "int8", "oid", "float4", "float8", "bytea"})
+"""Types that Python holds exactly. psycopg's objects for others cannot: dates end at 9999, for one."""
+
+
+class PostgresSession(Session):
+    """A read-only connection whose answers are native numbers, booleans and text."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], where: str) -> None:
+        self._connection = connection
+        self._where = where
+        self._timeout_ms: int | None = _STATEMENT_TIMEOUT_MS
+        for info in connection.adapters.types:
+            if info.name not in _NATIVE:
+                connection.adapters.register_loader(info.oid, TextLoader)
+
+    def rows(self, sql: str, *, timeout_s: float | None = None) -> list[tuple[Any, ...]]:
+        """Run one statement and fetch all its rows; without `timeout_s`, within 120 seconds."""
+        timeout_ms = _STATEMENT_TIMEOUT_MS if timeout_s is None else max(1, round(timeout_s * 1000))
+        with self._translated_errors():
+            if timeout_ms != self._timeout_ms:
+                self._connection.execute(f"SET statement_timeout = {timeout_ms}".encode())
+                self._timeout_ms = timeout_ms
+            # A savepoint keeps the snapshot alive when the statement fails.
+            with self._connection.transaction() if self._in_snapshot else contextlib.nullcontext():
+                return self._connection.execute(sql.encode()).fetchall()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All statements inside see one state of the database; inside another snapshot, that one's."""
+        if self._in_snapshot:
+            yield
+            return
+        with self._translated_errors():
+            self._connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+            self._connection.set_read_only(True)
+            try:
+                with self._connection.transaction():
+                    yield
+            except BaseException:
+                self._timeout_ms = None  # a SET inside was undone
+                raise
+
+    def close(self) -> None:
+        """Close the connection; never raises."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.close()
+
+    @property
+    def _in_snapshot(self) -> bool:
+        return self._connection.info.transaction_status is psycopg.pq.TransactionStatus.INTRANS
+
+    @contextlib.contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            # Without its cause: the driver's text and connection must not travel along.
+            raise query_error(error, self._where, lost=self._connection.closed) from None
+        except UnicodeDecodeError:
+            raise undecodable(self._where) from None
+
+
+class PostgresEngine(Engine):
+    """One PostgreSQL database."""
+
+    name: ClassVar[str] = "postgres"
+    sqlglot_dialect: ClassVar[str] = "postgres"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
+
+    def __init__(self, spec: ConnectionSpec) -> None:
+        self._spec = spec
+        self._parameters = _connection_parameters(spec)
+        self._database = str(self._parameters.get("dbname") or self._parameters.get("user") or "") or None
+
+    @property
+    def identity(self) -> Identity:
+        """Engine and database; the configuration's `fqn_database` wins over the server's name."""
+        return Identity(self.name, database=self._spec.options.get("fqn_database") or self._database)
+
+    @property
+    def server(self) -> str:
+        """Host name, `localhost` for a local socket."""
+        host = str(self._parameters.get("host") or "localhost")
+        return "localhost" if host.startswith(("/", "@")) else host
+
+    def connect(self) -> PostgresSession:
+        """Open one read-only session with its settings and time-outs."""
+        secret = self._spec.secrets.get("password") or self._spec.secrets.get("pass")
+        parameters = dict(self._parameters)
+        if secret is not None:
+            parameters["password"] = secret.reveal()
+        try:
+            connection = psycopg.connect(**parameters, autocommit=True, prepare_threshold=None)
+        except psycopg.Error as error:
+            # Without its cause, which holds the password.
+            raise connect_error(error, self._where) from None
+        if connection.info.server_version < _OLDEST_VERSION:
+            connection.close()
+            raise ConfigurationError(
+                "the server is older than PostgreSQL 12", where=self._where, fix="Describe a newer server."
+            )
+        self._database = connection.info.dbname
+        return PostgresSession(connection, self._where)
+
+    def read_catalog(self, session: Session) -> Catalog:
+        """Read all catalog facts in seven statements that see one state of the database."""
+        with session.snapshot():
+            return CatalogReader(session, self.identity).read()
+
+    def quote(self, identifier: str) -> str:
+        """Quote one identifier."""
+        return '"' + identifier.replace('"', '""') + '"'
+
+    def sample_sql(self, request: SampleRequest) -> str:
+        """One statement that reads a bounded part of a table, page-sampled where that helps."""
+        return sample_sql(request, self.sql_name(request.schema, request.table), self.quote)
+
+    def probe(self, session: Session) -> str:
+        """A value that moves with every change of the structure, but not with ANALYZE or VACUUM."""
+        return read_probe(session)
+
+    @property
+    def _where(self) -> str:
+        user = self._parameters.get("user")
+        login = f"{user}@{self.server}" if user else self.server
+        place = f"PostgreSQL {login}:{self._parameters.get('port', 5432)}/{self._database or ''}"
+        return f"{place} ({self._spec.origin})" if self._spec.origin else place
+
+
+def _connection_parameters(spec: ConnectionSpec) -> dict[str, Any]:
+    """libpq parameters without the password, which is looked up when connecting."""
+    options = spec.options
+    if options.get("url"):
+        # SQLAlchemy's URL names the driver behind a plus; libpq's URI is the same without it.
+        uri = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", str(options["url"]))
+        try:
+            parameters: dict[str, Any] = {**conninfo_to_dict(uri)}
+        except psycopg.Error:
+            raise ConfigurationError(
+                "the URL is not one of a PostgreSQL database",
+                where=spec.origin or None,
+                fix="Write it as postgresql://user@host:5432/database.",
+            ) from None
+    else:
+        parameters = {key: options[key] for key in _LIBPQ_KEYS if options.get(key) is not None}
+        database = options.get("dbname") or options.get("database")
+        if database is not None:
+            parameters["dbname"] = database
+    settings = dict(_SETTINGS)
+    if options.get("role"):
+        settings["role"] = str(options["role"])
+    own = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
+    parameters["options"] = f"{parameters.get('options') or ''} {own}".strip()
+    defaults = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+    return {
+        **defaults,
+        **parameters,
+        "client_encoding": "UTF8",
+        "application_name": "dictionary_pipeline",
+    }
+
+
+def _escaped(value: str) -> str:
+    return re.sub(r"([\\\s])", r"\\\1", value)

@@ -1,0 +1,313 @@
+"""The graph in the form that GraphRAG reads as a graph of one's own (bring your own graph).
+
+GraphRAG knows no edge types and one edge per pair of entities: the edges of a pair are merged here
+and their types kept in an extra column and in the sentences. Column names and types are those of
+its final tables; the names that its later steps add themselves (`community`, `level`, `parent`,
+`node_details`, `edge_details`) are avoided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from dictionary_pipeline import frames
+from dictionary_pipeline.errors import StateMismatch
+from dictionary_pipeline.extraction.model import EDGE_TYPES
+
+Granularity = Literal["table", "column"]
+
+_S, _I, _F, _B, _LS = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.List(pl.String())
+
+ENTITIES: frames.Schema = {
+    "id": _S,
+    "human_readable_id": _I,
+    "title": _S,
+    "type": _S,
+    "description": _S,
+    "text_unit_ids": _LS,
+    "frequency": _I,  # number of text units
+    "degree": _I,  # distinct neighbours, either direction; a self reference counts two
+    "qualified_name": _S,
+    "database": _S,
+    "schema_name": _S,
+    "data_type": _S,
+    "is_stub": _B,
+}
+RELATIONSHIPS: frames.Schema = {
+    "id": _S,
+    "human_readable_id": _I,
+    "source": _S,
+    "target": _S,
+    "description": _S,
+    "weight": _F,  # the strongest of the merged edges, not their sum
+    "combined_degree": _I,
+    "text_unit_ids": _LS,
+    "relationship_type": _S,  # types joined by `|`, in the order of EDGE_TYPES
+    "evidence": _S,
+    "confidence": _F,
+    "is_inferred": _B,
+    "constraint_name": _S,
+}
+TEXT_UNITS: frames.Schema = {
+    "id": _S,
+    "human_readable_id": _I,
+    "text": _S,
+    "n_tokens": _I,
+    "document_id": _S,
+    "entity_ids": _LS,
+    "relationship_ids": _LS,
+    "covariate_ids": _LS,
+}
+DOCUMENTS: frames.Schema = {"id": _S, "human_readable_id": _I, "title": _S, "text": _S, "text_unit_ids": _LS}
+
+_TABLE_TYPES = ["SQLTABLE", "SQLVIEW"]
+_TABLE_EDGES = ["REFERENCES", "IS_CREATED_USING"]
+_BYTES_PER_TOKEN = 4
+"""GraphRAG wants a token count per text unit; four UTF-8 bytes a token is close enough to budget by."""
+
+
+@dataclass(frozen=True)
+class GraphRagSet:
+    """The four tables of a GraphRAG output folder, in the frames documented above."""
+
+    entities: pl.DataFrame
+    relationships: pl.DataFrame
+    """Table-level edges first: a report writer sees only the first edges of each entity."""
+    text_units: pl.DataFrame
+    """One per table and view: its description and those of its columns."""
+    documents: pl.DataFrame
+    """One per text unit."""
+
+
+def graph_keys(entities: pl.DataFrame, edges: pl.DataFrame) -> list[tuple[str, str]]:
+    """(kind, key) of everything that needs an id, whatever the granularity; see `ids.extend_ids`."""
+    described = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub"))["title"].to_list()
+    pairs = edges.select(_pair_key().unique())["key"].to_list()
+    return [
+        *(("entity", title) for title in entities["title"].to_list()),
+        *(("relationship", pair) for pair in pairs),
+        *(("text_unit", title) for title in described),
+        *(("document", title) for title in described),
+    ]
+
+
+def graphrag_frames(
+    entities: pl.DataFrame, edges: pl.DataFrame, ids: pl.DataFrame, *, granularity: Granularity = "table"
+) -> GraphRagSet:
+    """Turn the graph into GraphRAG's tables.
+
+    Args:
+        entities: `frames.GRAPH_ENTITIES`.
+        edges: `frames.GRAPH_EDGES`.
+        ids: `ids.IDS`, covering `graph_keys(entities, edges)`.
+        granularity: `table` keeps tables, views and the edges between them, which makes for few and
+            meaningful community reports; `column` keeps everything.
+
+    Raises:
+        StateMismatch: the id map lacks an object of the graph.
+    """
+    owners = _owners(entities, edges)
+    units = _with_ids(_units(entities, edges), ids, "text_unit", "unit")
+    if granularity == "table":
+        entities = entities.filter(pl.col("type").is_in(_TABLE_TYPES))
+        edges = edges.filter(pl.col("type").is_in(_TABLE_EDGES))
+    nodes = _with_ids(entities, ids, "entity", "title")
+    pairs = _with_ids(_merged_pairs(edges), ids, "relationship", "key")
+    pairs = pairs.join(owners.rename({"title": "source"}), on="source", maintain_order="left")
+    mentions = _mentions(nodes, owners, pairs)
+    degrees = _degrees(pairs)
+    documents = _with_ids(units.drop("id", "human_readable_id"), ids, "document", "unit")
+    return GraphRagSet(
+        entities=_entities(nodes, mentions, units, degrees),
+        relationships=_relationships(pairs, units, degrees),
+        text_units=_text_units(units, documents, mentions, pairs),
+        documents=frames.fit(
+            documents.rename({"unit": "title"}).with_columns(units.select(pl.concat_list("id").alias("text_unit_ids"))),
+            DOCUMENTS,
+        ),
+    )
+
+
+def _with_ids(objects: pl.DataFrame, ids: pl.DataFrame, kind: str, key: str) -> pl.DataFrame:
+    own = ids.filter(pl.col("kind") == kind).select(pl.col("key").alias(key), "id", "human_readable_id")
+    found = objects.join(own, on=key, how="left", maintain_order="left")
+    if found["id"].has_nulls():
+        missing = found.filter(pl.col("id").is_null())[key][0]
+        raise StateMismatch(
+            f"the id map lacks the {kind.replace('_', ' ')} {missing}",
+            fix="Materialise dictionary/knowledge_graph again.",
+        )
+    return found
+
+
+def _owners(entities: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """title, unit: the table or view whose text unit an entity belongs to; stubs have none."""
+    tables = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub")).select("title", unit="title")
+    columns = edges.filter(pl.col("type") == "HAS_COLUMN").select(title="target", unit="source")
+    return pl.concat([tables, columns])
+
+
+def _units(entities: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """unit, text, in the order of `entities`."""
+    columns = (
+        edges.filter(pl.col("type") == "HAS_COLUMN")
+        .select(unit="source", title="target")
+        .join(entities.select("title", "description"), on="title", maintain_order="left")
+        .group_by("unit", maintain_order=True)
+        .agg(pl.col("description").str.join("\n").alias("columns"))
+    )
+    tables = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub"))
+    return tables.join(columns.rename({"unit": "title"}), on="title", how="left", maintain_order="left").select(
+        unit="title", text=pl.concat_str("description", "columns", separator="\n", ignore_nulls=True)
+    )
+
+
+def _pair_key() -> pl.Expr:
+    """`source->target`, with arrows inside the titles escaped so that no two pairs share a key."""
+    ends = [pl.col(end).str.replace_all("\\", "\\\\", literal=True) for end in ("source", "target")]
+    return pl.concat_str([end.str.replace_all("->", "-\\>", literal=True) for end in ends], separator="->").alias("key")
+
+
+def _merged_pairs(edges: pl.DataFrame) -> pl.DataFrame:
+    """One row per (source, target), placed where the first of its edges stands."""
+
+    def listed(column: str, separator: str) -> pl.Expr:
+        return pl.col(column).drop_nulls().unique(maintain_order=True).str.join(separator)
+
+    order = {kind: rank for rank, kind in enumerate(EDGE_TYPES)}
+    ranked = edges.sort(pl.col("type").replace_strict(order, return_dtype=_I), maintain_order=True)
+    merged = ranked.group_by("source", "target", maintain_order=True).agg(
+        listed("type", "|").alias("relationship_type"),
+        listed("description", " "),
+        pl.col("weight", "confidence").max(),
+        pl.col("is_inferred").all(),
+        listed("evidence", "|"),
+        listed("constraint_name", ", "),
+    )
+    name = pl.col("constraint_name")
+    return merged.with_columns(_pair_key(), pl.when(name != "").then(name).alias("constraint_name"))
+
+
+def _mentions(nodes: pl.DataFrame, owners: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """title, id, unit: each entity's own text unit; for stubs those of the tables that point to them."""
+    stubs = nodes.filter("is_stub").select("title")
+    pointed = pairs.select(title="target", unit="unit").join(stubs, on="title", how="semi").unique()
+    found = pl.concat([owners, pointed.sort("title", "unit")])
+    return nodes.select("title", "id").join(found, on="title", maintain_order="left_right")
+
+
+def _degrees(pairs: pl.DataFrame) -> pl.DataFrame:
+    ends = pairs.select(
+        pl.min_horizontal("source", "target").alias("one"), pl.max_horizontal("source", "target").alias("other")
+    ).unique()
+    titles = pl.concat([ends.select(title="one"), ends.select(title="other")])
+    return titles.group_by("title").agg(pl.len().cast(_I).alias("degree"))
+
+
+def _entities(nodes: pl.DataFrame, mentions: pl.DataFrame, units: pl.DataFrame, degrees: pl.DataFrame) -> pl.DataFrame:
+    unit_ids = mentions.select("title", "unit").join(_unit_ids(units), on="unit", maintain_order="left")
+    listed = unit_ids.group_by("title", maintain_order=True).agg(pl.col("unit_id").alias("text_unit_ids"))
+    joined = nodes.join(listed, on="title", how="left", maintain_order="left").join(
+        degrees, on="title", how="left", maintain_order="left"
+    )
+    return frames.fit(
+        joined.with_columns(pl.col("text_unit_ids").list.len().alias("frequency"), pl.col("degree").fill_null(0)),
+        ENTITIES,
+    )
+
+
+def _relationships(pairs: pl.DataFrame, units: pl.DataFrame, degrees: pl.DataFrame) -> pl.DataFrame:
+    joined = pairs.join(_unit_ids(units), on="unit", maintain_order="left")
+    for end in ("source", "target"):
+        own = degrees.select(pl.col("title").alias(end), pl.col("degree").alias(f"{end}_degree"))
+        joined = joined.join(own, on=end, maintain_order="left")
+    return frames.fit(
+        joined.with_columns(
+            (pl.col("source_degree") + pl.col("target_degree")).alias("combined_degree"),
+            pl.concat_list("unit_id").alias("text_unit_ids"),
+        ),
+        RELATIONSHIPS,
+    )
+
+
+def _unit_ids(units: pl.DataFrame) -> pl.DataFrame:
+    return units.select("unit", unit_id="id")
+
+
+def _text_units(
+    units: pl.DataFrame, documents: pl.DataFrame, mentions: pl.DataFrame, pairs: pl.DataFrame
+) -> pl.DataFrame:
+    nothing = pl.lit([], dtype=_LS)
+    entity_ids = mentions.group_by("unit", maintain_order=True).agg(pl.col("id").alias("entity_ids"))
+    relationship_ids = pairs.group_by("unit", maintain_order=True).agg(pl.col("id").alias("relationship_ids"))
+    joined = units.join(entity_ids, on="unit", how="left", maintain_order="left").join(
+        relationship_ids, on="unit", how="left", maintain_order="left"
+    )
+    return frames.fit(
+        joined.with_columns(
+            (pl.col("text").str.len_bytes() // _BYTES_PER_TOKEN + 1).alias("n_tokens"),
+            documents["id"].alias("document_id"),
+            pl.col("entity_ids", "relationship_ids").fill_null(nothing),
+            nothing.alias("covariate_ids"),
+        ),
+        TEXT_UNITS,
+    )
+
+
+def graphrag_settings() -> str:
+    """`settings.yaml` for the folder above `output/`: reports and searches over this graph.
+
+    The model key is read by GraphRAG from its environment; nothing of it is written here.
+    """
+    return _SETTINGS
+
+
+_SETTINGS = """\
+# Settings of GraphRAG 3.x for the graph in output/. Run in a copy of this folder, with
+# GRAPHRAG_API_KEY in the environment or in a file .env (another endpoint: add api_base to the models):
+#
+#   graphrag index --root . --skip-validation
+#   graphrag query "How do orders relate to customers?" --root . --method global
+#
+# Do not run the workflows extract_graph or finalize_graph: they would replace ids and types.
+completion_models:
+  default_completion_model:
+    model_provider: openai
+    model: gpt-4.1-mini
+    auth_method: api_key
+    api_key: ${GRAPHRAG_API_KEY}
+embedding_models:
+  default_embedding_model:
+    model_provider: openai
+    model: text-embedding-3-small
+    auth_method: api_key
+    api_key: ${GRAPHRAG_API_KEY}
+input_storage:
+  type: file
+  base_dir: input
+output_storage:
+  type: file
+  base_dir: output
+reporting:
+  type: file
+  base_dir: logs
+cache:
+  type: json
+  storage:
+    type: file
+    base_dir: cache
+vector_store:
+  type: lancedb
+  db_uri: output/lancedb
+  # Length of the embedding model's vectors; delete output/lancedb after changing it.
+  vector_size: 1536
+workflows: [create_communities, create_community_reports, generate_text_embeddings]
+cluster_graph:
+  max_cluster_size: 50
+  # true would drop every table outside the largest connected part of the schema.
+  use_lcc: false
+  seed: 42
+"""

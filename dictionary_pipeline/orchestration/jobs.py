@@ -1,0 +1,22 @@
+"""The one job: all stages of one database, in one process."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from dictionary_pipeline.orchestration.assets import GROUP
+from dictionary_pipeline.orchestration.partitions import databases
+from dictionary_pipeline.orchestration.tags import partition_tags
+
+refresh_dictionary = dg.define_asset_job(
+    "refresh_dictionary",
+    selection=dg.AssetSelection.groups(GROUP),
+    config=dg.PartitionedConfig(
+        partitions_def=databases,
+        run_config_for_partition_key_fn=lambda name: {},
+        tags_for_partition_key_fn=partition_tags,
+    ),
+    executor_def=dg.in_process_executor,
+    description="Introspect, sample, relate, define, extract and publish one database.",
+)
+"""Parallelism between databases comes from runs; inside one from the core's own thread pool."""

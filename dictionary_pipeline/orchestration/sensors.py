@@ -1,0 +1,109 @@
+"""`database_registry`: one partition per file of `dbt_like_configs/databases/`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+import dagster as dg
+
+from dictionary_pipeline.config.resolved import AutomationConfig, Project
+from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.jobs import refresh_dictionary
+from dictionary_pipeline.orchestration.partitions import databases
+from dictionary_pipeline.orchestration.project import current_project
+
+_TICKS_BEFORE_REMOVAL = 2
+
+
+@dataclass(frozen=True)
+class RegistryCursor:
+    """What the registry remembers between ticks."""
+
+    tick: int = 0
+    absent: dict[str, int] = field(default_factory=dict)
+    """Partition -> consecutive ticks without a file; an editor's save must not remove it."""
+    reported: dict[str, str] = field(default_factory=dict)
+    """Invalid file -> the error already logged."""
+
+    @classmethod
+    def parse(cls, text: str | None) -> RegistryCursor:
+        """Read a cursor; a fresh one when there is none."""
+        return cls(**json.loads(text)) if text else cls()
+
+    def dump(self) -> str:
+        """As kept by Dagster."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class RegistryPlan:
+    """What one tick changes."""
+
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+    newly_invalid: tuple[str, ...]
+    """Names whose error was not logged before."""
+    cursor: RegistryCursor
+
+
+def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor) -> RegistryPlan:
+    """Compare files and partitions; a pure function so that every case is tested without Dagster."""
+    invalid = {item.name: item.error for item in project.invalid}
+    absent = {
+        name: cursor.absent.get(name, 0) + 1 for name in sorted(partitions - set(project.databases) - set(invalid))
+    }
+    remove = tuple(name for name, ticks in absent.items() if ticks >= _TICKS_BEFORE_REMOVAL)
+    return RegistryPlan(
+        add=tuple(sorted(set(project.databases) - partitions)),
+        remove=remove,
+        newly_invalid=tuple(sorted(name for name, error in invalid.items() if cursor.reported.get(name) != error)),
+        cursor=RegistryCursor(
+            cursor.tick + 1, {name: ticks for name, ticks in absent.items() if name not in remove}, invalid
+        ),
+    )
+
+
+def build_registry_sensor(automation: AutomationConfig) -> dg.SensorDefinition:
+    """The sensor with the default status that `project.yml` asks for."""
+    status = dg.DefaultSensorStatus.RUNNING if automation.registry_sensor_enabled else dg.DefaultSensorStatus.STOPPED
+
+    @dg.sensor(job=refresh_dictionary, minimum_interval_seconds=30, default_status=status)
+    def database_registry(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        """Add a partition and its first run for every new file; remove those whose file is gone."""
+        try:
+            project = current_project()
+        except DictionaryError as error:
+            context.log.error(str(error))
+            return dg.SkipReason(str(error))
+        known = set(context.instance.get_dynamic_partitions(str(databases.name)))
+        plan = plan_registry(project, known, RegistryCursor.parse(context.cursor))
+        for name in plan.newly_invalid:
+            context.log.error(f"database {name}: {plan.cursor.reported[name]}")
+        changes: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
+        if plan.add:
+            changes.append(databases.build_add_request(list(plan.add)))
+        if plan.remove:
+            changes.append(databases.build_delete_request(list(plan.remove)))
+        requests = [
+            dg.RunRequest(
+                run_key=f"{name}:added:{plan.cursor.tick}",
+                partition_key=name,
+            )
+            for name in plan.add
+        ]
+        skip = None if requests else _skip_reason(plan)
+        return dg.SensorResult(
+            run_requests=requests,
+            skip_reason=skip,
+            dynamic_partitions_requests=changes,
+            cursor=plan.cursor.dump(),
+        )
+
+    return database_registry
+
+
+def _skip_reason(plan: RegistryPlan) -> str:
+    if plan.cursor.reported:
+        return "; ".join(f"database {name}: {error}" for name, error in sorted(plan.cursor.reported.items()))[:2_000]
+    return "No new database file."

@@ -1,0 +1,88 @@
+"""All stages of one database in one call: what the command line runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.problems import Problem, sorted_unique
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.report import StageReport
+from dictionary_pipeline.run import PipelineRun, Progress, RunOptions, new_run_id, open_run
+from dictionary_pipeline.stages import STAGES
+
+EXIT_PARTIAL = 3
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """How a run over one database ended."""
+
+    database: str
+    run_id: str
+    location: str
+    reports: tuple[StageReport, ...]
+    error: DictionaryError | None = None
+    """What ended the run before it published, if anything."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read or was given wrongly; the dictionary is partial when there is any."""
+        return sorted_unique(problem for report in self.reports for problem in report.problems)
+
+    @property
+    def exit_code(self) -> int:
+        """0 complete, 1 failed, 2 configuration error, 3 published but partial."""
+        if self.error is not None:
+            return self.error.exit_code
+        return EXIT_PARTIAL if self.problems else 0
+
+    def as_json(self) -> dict[str, object]:
+        """Summary for machines (`--json`)."""
+        return {
+            "database": self.database,
+            "run_id": self.run_id,
+            "location": self.location,
+            "exit_code": self.exit_code,
+            "error": str(self.error) if self.error else None,
+            "problems": [problem._asdict() for problem in self.problems],
+            "stages": {report.stage: dict(report.metrics) for report in self.reports},
+        }
+
+
+def run_database(
+    config: DatabaseConfig,
+    store: Store,
+    *,
+    options: RunOptions = RunOptions(),
+    progress: Progress | None = None,
+    on_stage: Callable[[StageReport], None] = lambda report: None,
+    overlay_folder: Path | None = None,
+) -> RunSummary:
+    """Run every stage under the database's lease; an error ends the run and is in the summary."""
+    run_id = new_run_id()
+    reports: list[StageReport] = []
+    try:
+        with open_run(
+            config,
+            store,
+            run_id=run_id,
+            options=options,
+            progress=progress or (lambda stage, done, total: None),
+            overlay_folder=overlay_folder,
+        ) as run:
+            _run_stages(run, reports, on_stage)
+    except DictionaryError as error:
+        return RunSummary(config.name, run_id, store.location, tuple(reports), error)
+    return RunSummary(config.name, run_id, store.location, tuple(reports))
+
+
+def _run_stages(run: PipelineRun, reports: list[StageReport], on_stage: Callable[[StageReport], None]) -> None:
+    for stage in STAGES:
+        run.progress(stage.name, 0, 1)
+        report = stage.run(run)
+        reports.append(report)
+        on_stage(report)

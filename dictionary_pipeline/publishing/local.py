@@ -1,0 +1,242 @@
+"""A store in a local folder: whole files or none, whatever dies."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from dictionary_pipeline.errors import StoreConflict, StoreError
+from dictionary_pipeline.publishing.store import Content, StoredObject, Versioned
+
+_TEMP_PREFIX = ".writing-"
+_TEMP_MAX_AGE_S = 3600.0
+_LOCK_KEY = ".state/store.lock"
+_LOCK_TIMEOUT_S = 60.0
+_READ_ONLY = "Choose a folder that this account may write, or change its permissions."
+_ADVICE = {
+    errno.EACCES: ("this account may not write here", _READ_ONLY),
+    errno.EPERM: ("this account may not write here", _READ_ONLY),
+    errno.EROFS: ("the file system is read-only", _READ_ONLY),
+    errno.ENOSPC: ("the disk is full", "Free some space and run again; what was published stays valid."),
+    errno.EDQUOT: ("the disk quota is used up", "Free some space and run again; what was published stays valid."),
+    errno.ENOTDIR: ("a file stands where a folder is needed", "Choose another folder, or move that file away."),
+    errno.EEXIST: ("a file stands where a folder is needed", "Choose another folder, or move that file away."),
+    errno.EISDIR: ("a folder stands where a file is needed", "Choose another folder, or move that one away."),
+    errno.ENAMETOOLONG: ("the path is too long for this file system", "Choose a folder with a shorter path."),
+}
+_LASTING = frozenset(_ADVICE) - {errno.ENOSPC, errno.EDQUOT}
+
+
+class StoreUnusable(StoreError):
+    """The target cannot be used and trying again will not help."""
+
+    retryable = False
+
+
+class LocalStore:
+    """Objects as files under `root`, which is created by the first write.
+
+    A write goes to a temporary file in the target's folder and is then renamed (or linked, for
+    create-only writes), so a reader sees the old file, the new file or none. What a killed writer
+    leaves is recognised by its name, never listed, and removed when it is an hour old.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._swept: set[Path] = set()
+
+    @property
+    def location(self) -> str:
+        """The folder."""
+        return str(self._root)
+
+    def read(self, key: str) -> bytes | None:
+        """Content, or null when there is none."""
+        path = self._path(key)
+        with self._errors(path):
+            try:
+                return path.read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def read_versioned(self, key: str) -> Versioned | None:
+        """Content and etag (its sha256), or null when there is none."""
+        data = self.read(key)
+        return None if data is None else Versioned(data, _etag(data))
+
+    def exists(self, key: str) -> bool:
+        """Whether there is an object."""
+        path = self._path(key)
+        with self._errors(path):
+            return path.is_file()
+
+    def create(self, key: str, content: Content) -> bool:
+        """Write only if absent, atomically; false when it existed."""
+        path = self._path(key)
+        if self.exists(key):
+            return False
+        with self._errors(path), self._written(path, content) as temporary:
+            return self._link(temporary, path)
+
+    def write(self, key: str, content: Content) -> None:
+        """Write unconditionally and atomically."""
+        path = self._path(key)
+        with self._errors(path), self._written(path, content) as temporary:
+            temporary.replace(path)
+
+    def swap(self, key: str, data: bytes, etag: str | None) -> str:
+        """Write if the object still has `etag` (null: still absent); return the new etag.
+
+        Raises:
+            StoreConflict: another writer was faster.
+        """
+        path = self._path(key)
+        with self._locked(), self._errors(path):
+            current = self.read_versioned(key)
+            if (current.etag if current else None) != etag:
+                raise StoreConflict("another writer changed it meanwhile", where=str(path), fix="Run again.")
+            with self._written(path, data) as temporary:
+                temporary.replace(path)
+            _sync_folder(path.parent)
+        return _etag(data)
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects whose key starts with `prefix`, in key order."""
+        base = self._root / prefix.rpartition("/")[0]
+        with self._errors(base):
+            found = [item for item in self._walk(base) if item.key.startswith(prefix)]
+        yield from sorted(found)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects; absent ones are fine."""
+        for key in keys:
+            path = self._path(key)
+            with self._errors(path):
+                path.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        parts = key.split("/")
+        if any(part in ("", ".", "..") for part in parts):
+            raise StoreUnusable(f"{key!r} is not a key of a store", where=self.location)
+        return self._root.joinpath(*parts)
+
+    def _walk(self, base: Path) -> Iterator[StoredObject]:
+        for folder, _, names in os.walk(base):
+            for name in names:
+                path = Path(folder, name)
+                key = path.relative_to(self._root).as_posix()
+                if name.startswith(_TEMP_PREFIX) or key == _LOCK_KEY:
+                    continue
+                try:
+                    status = path.stat()
+                except FileNotFoundError:  # deleted while the folder was being read
+                    continue
+                yield StoredObject(key, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+    @contextmanager
+    def _written(self, path: Path, content: Content) -> Iterator[Path]:
+        """A complete temporary file with `content`, flushed to the disk, beside `path`.
+
+        Every file is flushed before it gets its name: after a power cut a manifest must not name
+        objects whose bytes never reached the disk. That costs 0.1 ms of CPU for a changed file and
+        nothing for unchanged ones, which are not written.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._sweep(path.parent)
+        temporary = path.parent / f"{_TEMP_PREFIX}{uuid.uuid4().hex}"
+        try:
+            with temporary.open("xb") as file:
+                if isinstance(content, Path):
+                    with content.open("rb") as source:
+                        shutil.copyfileobj(source, file)
+                else:
+                    file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _link(self, temporary: Path, path: Path) -> bool:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
+                raise
+            # exFAT and some network shares have no hard links.
+            with self._locked():
+                if path.exists():
+                    return False
+                temporary.replace(path)
+        return True
+
+    def _sweep(self, folder: Path) -> None:
+        """Remove what killed writers left in `folder`, once per store object."""
+        if folder in self._swept:
+            return
+        self._swept.add(folder)
+        oldest = time.time() - _TEMP_MAX_AGE_S
+        for leftover in folder.glob(f"{_TEMP_PREFIX}*"):
+            try:
+                if leftover.stat().st_mtime < oldest:
+                    leftover.unlink()
+            except FileNotFoundError:  # its writer has just finished
+                continue
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        path = self._root / _LOCK_KEY
+        with self._errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path)
+            try:
+                lock.acquire(timeout=_LOCK_TIMEOUT_S)
+            except Timeout:
+                raise StoreError(
+                    f"another process has held the lock for {_LOCK_TIMEOUT_S:.0f} seconds",
+                    where=str(path),
+                    fix="Run again; if no other run is alive, delete that file.",
+                ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _errors(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+            what, fix = _ADVICE.get(error.errno or 0, (f"the file system reported {name}", "Run again."))
+            kind = StoreUnusable if error.errno in _LASTING else StoreError
+            place = Path(error.filename or path)
+            where = place.parent if place.name.startswith(_TEMP_PREFIX) else place
+            raise kind(what, where=str(where), fix=fix, code=name) from None
+
+
+def _etag(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last through a power cut, where folders can be opened at all (not on Windows)."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,188 @@
+"""The publish protocol: objects, then the manifest, then the plain paths.
+
+A reader that follows `manifest.json` to `.objects/` sees one whole bundle at any moment, whatever
+dies at whatever point; the next publish finishes what a killed one left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from dictionary_pipeline.errors import ConfigurationError, StoreConflict
+from dictionary_pipeline.publishing.archive import archive
+from dictionary_pipeline.publishing.bundle import Bundle
+from dictionary_pipeline.publishing.lease import Lease
+from dictionary_pipeline.publishing.manifest import (
+    MANIFEST_KEY,
+    FileInfo,
+    Manifest,
+    StoredManifest,
+    parse_manifest,
+    read_manifest,
+)
+from dictionary_pipeline.publishing.mirror import mirror
+from dictionary_pipeline.publishing.staging import staged_path
+from dictionary_pipeline.publishing.store import Store
+
+OBJECTS = ".objects/"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Paths of a bundle compared with the published one, each sorted."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishReport:
+    """What a publish did."""
+
+    status: Literal["published", "unchanged"]
+    """unchanged: the manifest already said the same and was left alone."""
+    objects_written: int
+    objects_reused: int
+    plain_written: int
+    plain_deleted: int
+    manifest_sha: str
+    changes: Changes
+
+
+class _ObjectCounts(NamedTuple):
+    written: int
+    reused: int
+
+
+def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: datetime) -> PublishReport:
+    """Publish a verified bundle to the database's store.
+
+    Args:
+        store: The database's own store.
+        bundle: Built by `build_bundle` and passed by `verify`.
+        run_id: Named in the manifest.
+        lease: The database's lease, held.
+        now: Publication time, the only clock reading of a bundle.
+
+    Raises:
+        ConfigurationError: the store holds another database's bundle.
+        LeaseHeld: another run took the lease over.
+        StoreError: the store cannot be used; what was published stays valid.
+    """
+    lease.ensure_held()
+    current = check_target(store, bundle.facts.database)
+    objects = _put_objects(store, bundle, current)
+    manifest = _manifest(bundle, current, run_id, now)
+    changes = _compare(current.manifest.files if current else {}, bundle.files)
+    if current is not None and manifest.says_the_same_as(current.manifest):
+        status: Literal["published", "unchanged"] = "unchanged"
+        sha256 = current.sha256
+    else:
+        lease.ensure_held()
+        status, sha256 = "published", _swap(store, manifest, current)
+    plain = mirror(store, bundle.staging)
+    return PublishReport(status, *objects, *plain, sha256, changes)
+
+
+def plan_publish(store: Store, bundle: Bundle) -> Changes:
+    """Tell which files a publish would add, change and remove; nothing is written.
+
+    Raises:
+        ConfigurationError: the store holds another database's bundle.
+    """
+    current = check_target(store, bundle.facts.database)
+    return _compare(current.manifest.files if current else {}, bundle.files)
+
+
+def check_target(store: Store, database: str) -> StoredManifest | None:
+    """Make sure that a store is free or holds this database's bundle; return its manifest.
+
+    Raises:
+        ConfigurationError: it holds another database's bundle.
+        StoreError: its manifest is broken or newer than this version.
+    """
+    current = read_manifest(store)
+    if current is not None and current.manifest.database != database:
+        raise ConfigurationError(
+            f"this folder holds the dictionary of database {current.manifest.database}, not of {database}",
+            where=store.location,
+            fix=f"Choose another output folder, or give this database the name {current.manifest.database}.",
+        )
+    return current
+
+
+def _put_objects(store: Store, bundle: Bundle, current: StoredManifest | None) -> _ObjectCounts:
+    """Store what is not stored yet.
+
+    An object that the current manifest does not name may be about to be collected, so it is put
+    again and its age restarts; one of the wrong size was damaged from outside and is put again too.
+    """
+    named = set(current.manifest.files.values()) if current else set()
+    sizes = {item.key: item.size for item in store.list(OBJECTS)}
+    written = reused = 0
+    for info in sorted(set(bundle.files.values())):
+        staged = staged_path(bundle.staging, info.sha256)
+        if info in named and sizes.get(info.object_key) == info.bytes:
+            reused += 1
+            continue
+        if info.object_key in sizes or not store.create(info.object_key, staged):
+            store.write(info.object_key, staged)
+        written += 1
+    return _ObjectCounts(written, reused)
+
+
+def _manifest(bundle: Bundle, current: StoredManifest | None, run_id: str, now: datetime) -> Manifest:
+    facts = bundle.facts
+    return Manifest(
+        database=facts.database,
+        engine=facts.engine,
+        run_id=run_id,
+        published_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        schema_fingerprint=facts.schema_fingerprint,
+        previous_fingerprint=_previous_fingerprint(facts.schema_fingerprint, current),
+        probe=facts.probe,
+        complete=facts.complete,
+        problems=facts.problems,
+        counts=facts.counts,
+        limits=facts.limits,
+        files=dict(bundle.files),
+    )
+
+
+def _previous_fingerprint(fingerprint: str | None, current: StoredManifest | None) -> str | None:
+    """The last published fingerprint that differs, so that an unchanged schema keeps its answer."""
+    if current is None:
+        return None
+    known = current.manifest
+    return known.previous_fingerprint if known.schema_fingerprint == fingerprint else known.schema_fingerprint
+
+
+def _swap(store: Store, manifest: Manifest, current: StoredManifest | None) -> str:
+    data = manifest.to_bytes()
+    if current is not None:
+        archive(store, current)
+    try:
+        store.swap(MANIFEST_KEY, data, current.etag if current else None)
+    except StoreConflict:
+        # The conflict may be with our own write, whose answer was lost and which was tried again.
+        found = store.read(MANIFEST_KEY)
+        if found != data:
+            where = f"{store.location}/{MANIFEST_KEY}"
+            winner = parse_manifest(found, where=where).run_id if found else "unknown"
+            raise StoreConflict(
+                f"run {winner} published meanwhile", where=where, fix="Run again; its bundle is complete."
+            ) from None
+    return hashlib.sha256(data).hexdigest()
+
+
+def _compare(old: Mapping[str, FileInfo], new: Mapping[str, FileInfo]) -> Changes:
+    return Changes(
+        added=tuple(sorted(set(new) - set(old))),
+        changed=tuple(sorted(path for path in set(new) & set(old) if new[path] != old[path])),
+        removed=tuple(sorted(set(old) - set(new))),
+    )

@@ -1,0 +1,115 @@
+"""One run over one database: its configuration, its store, its options and its lease."""
+
+from __future__ import annotations
+
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.engines.base import Engine
+from dictionary_pipeline.engines.registry import create_engine
+from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.publishing.lease import Lease, hold_lease
+from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.publishing.overlay import OverlayStore
+from dictionary_pipeline.publishing.store import Store
+
+FORCE_CHOICES = ("samples", "definitions", "graph", "all")
+
+Progress = Callable[[str, int, int], None]
+"""Called with (stage, done, total) while a stage works."""
+
+
+def _no_progress(stage: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the caller asked for beyond the configuration."""
+
+    entities: tuple[str, ...] = ()
+    """Globs on `table` or `schema.table`; only these are worked on, the rest comes from state."""
+    force: frozenset[str] = frozenset()
+    """Which kept results to recompute: `FORCE_CHOICES`."""
+    dry_run: bool = False
+    """Build everything, write nothing to the store."""
+
+    def __post_init__(self) -> None:
+        for choice in sorted(self.force - set(FORCE_CHOICES)):
+            raise ConfigurationError(
+                f"--force does not know {choice!r}", fix=f"Use one or more of {', '.join(FORCE_CHOICES)}."
+            )
+
+    def forces(self, what: str) -> bool:
+        """Whether kept results of this kind are to be recomputed."""
+        return "all" in self.force or what in self.force
+
+    def covers(self, schema: str, table: str) -> bool:
+        """Whether a table is to be worked on."""
+        return not self.entities or any(
+            fnmatchcase(table, glob) or fnmatchcase(f"{schema}.{table}", glob) for glob in self.entities
+        )
+
+
+@dataclass(frozen=True)
+class PipelineRun:
+    """Everything a stage needs. `store` is scoped to the database."""
+
+    config: DatabaseConfig
+    store: Store
+    run_id: str
+    options: RunOptions = field(default_factory=RunOptions)
+    progress: Progress = _no_progress
+    lease: Lease | None = None
+    """Held while stages work; null only in dry runs, which write nothing."""
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, created on first use so that stages that need no database touch none."""
+        return create_engine(self.config.connection)
+
+
+def new_run_id() -> str:
+    """A run id for runs that Dagster did not start."""
+    return str(uuid.uuid4())
+
+
+def database_store(config: DatabaseConfig, folder: Path) -> LocalStore:
+    """The store of one configured database: `<publish root>/<name>` under the project folder."""
+    return LocalStore(folder / config.publish.root / config.name)
+
+
+@contextmanager
+def open_run(
+    config: DatabaseConfig,
+    store: Store,
+    *,
+    run_id: str,
+    options: RunOptions = RunOptions(),
+    progress: Progress = _no_progress,
+    overlay_folder: Path | None = None,
+    keep_lease: bool = False,
+) -> Iterator[PipelineRun]:
+    """Hold the database's lease and hand out the run.
+
+    Args:
+        overlay_folder: Where a dry run keeps what it does not write; a temporary folder by default.
+            Stages that run in separate calls share their results by naming the same folder.
+        keep_lease: Leave the lease to its owner after a success, for a later stage of the same run.
+
+    Raises:
+        LeaseHeld: another run works on this database.
+    """
+    if options.dry_run:
+        with OverlayStore(store, overlay_folder) as overlay:
+            yield PipelineRun(config, overlay, run_id, options, progress)
+        return
+    with hold_lease(store, owner=run_id, host=socket.gethostname(), keep=keep_lease) as lease:
+        yield PipelineRun(config, store, run_id, options, progress, lease)

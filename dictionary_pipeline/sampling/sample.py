@@ -1,0 +1,179 @@
+"""Sampling: one bounded statement per table gives the profiles and values of all its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import NamedTuple
+
+import polars as pl
+
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session, TypeClass
+from dictionary_pipeline.errors import DictionaryError, PermissionDenied, QueryTimeout
+from dictionary_pipeline.problems import Problem, sorted_unique
+from dictionary_pipeline.sampling.allowed import allowed_values
+from dictionary_pipeline.sampling.collect import Collector, TableSample
+from dictionary_pipeline.sampling.plan import Action, SamplingPlan, TablePlan, plan_sampling
+from dictionary_pipeline.sampling.privacy import withheld_columns
+from dictionary_pipeline.sampling.profile import ColumnSpec, profile_rows
+from dictionary_pipeline.sampling.values import MAX_CHARACTERS, Cell
+from dictionary_pipeline.sampling.workers import read_all
+
+STAGE = "column_samples"
+
+_MAX_CELLS = 300_000
+"""Cells read of a table at most: very wide tables are read with fewer rows, so that memory per
+connection stays bounded."""
+_MIN_ROWS = 1_000
+_VIEWS = ("view", "materialized_view")
+
+
+@dataclass(frozen=True)
+class SampleResult:
+    """What sampling found out."""
+
+    profiles: pl.DataFrame
+    """`frames.PROFILES`, one row per column of the catalog and in its order."""
+    values: pl.DataFrame
+    """`frames.VALUES` of string columns, per column most frequent first, ties by value."""
+    problems: tuple[Problem, ...]
+    statements: int
+    """Sampling statements sent."""
+
+
+def sample_tables(
+    engine: Engine,
+    catalog: Catalog,
+    config: DatabaseConfig,
+    *,
+    previous: SampleResult | None = None,
+    only: Callable[[str, str], bool] | None = None,
+    on_table: Callable[[str], None] | None = None,
+) -> SampleResult:
+    """Sample every readable table of the catalog once.
+
+    Withheld columns are never selected. A failed statement leaves its table with status `failed`
+    and a problem. The result does not depend on the order in which tables are finished.
+
+    Args:
+        engine: Where to read; at most `config.sampling.max_connections` sessions are opened.
+        catalog: The selected catalog, allowed values filled in.
+        config: Limits, withheld columns and human knowledge.
+        previous: Last result, whose samples are kept while they still occur.
+        only: False for tables (schema, table) whose rows are taken from `previous`.
+        on_table: Called on this thread with `schema.table` as each table is done with.
+
+    Raises:
+        ConnectionFailed: the database is gone, for all workers.
+    """
+    withheld = withheld_columns(catalog, config)
+    before = None if previous is None else previous.profiles
+    plan = plan_sampling(catalog, withheld, before, enabled=config.sampling.enabled, only=only)
+    reader = _Reader(engine, plan, config)
+    collector = Collector(plan)
+    problems: list[Problem] = []
+    done = on_table or (lambda _name: None)
+    for table in plan.tables:
+        if table.action is not Action.READ:
+            done(table.name)
+    tasks = [table for table in plan.tables if table.action is Action.READ]
+    with closing(read_all(engine, tasks, reader.read, connections=config.sampling.max_connections)) as outcomes:
+        for outcome in outcomes:
+            if outcome.result is not None:
+                collector.add(outcome.result)
+            if outcome.error is not None:
+                problems.append(_problem(engine, outcome.task, outcome.error, config))
+            done(outcome.task.name)
+    if previous is not None:
+        kept = {table.name for table in plan.tables if table.action is Action.KEEP}
+        collector.keep(previous.profiles, previous.values)
+        problems += [problem for problem in previous.problems if problem.object in kept]
+    allowed = allowed_values(catalog, config.human)
+    unmeasured = "failed" if config.sampling.enabled else "unread"
+    return SampleResult(
+        collector.profiles(allowed, unmeasured=unmeasured),
+        collector.values(),
+        sorted_unique(problems),
+        reader.statements,
+    )
+
+
+class _Column(NamedTuple):
+    """A row of `SamplingPlan.columns`."""
+
+    name: str
+    type_class: TypeClass
+    data_type: str
+    withheld: bool
+    previous: list[str] | None
+    position: int
+
+
+class _Reader:
+    """Reads single tables; shared by the workers."""
+
+    def __init__(self, engine: Engine, plan: SamplingPlan, config: DatabaseConfig) -> None:
+        self._engine = engine
+        self._columns = plan.columns.select("column", *_Column._fields[1:])
+        self._limits = config.sampling
+        self._lock = Lock()
+        self.statements = 0
+
+    def read(self, session: Session, table: TablePlan) -> TableSample:
+        """Sample one table and profile its columns; only the profiles outlive the call."""
+        every = [_Column(*row) for row in self._columns.slice(table.first, table.count).iter_rows()]
+        columns = [column for column in every if not column.withheld]
+        request = self._request(table, columns)
+        plain = self._engine.sample_sql(replace(request, page_sample=False))
+        # An engine samples pages only where that pays; elsewhere both requests give one statement.
+        sql = self._engine.sample_sql(request) if request.page_sample else plain
+        # A share of pages can only be taken of a size that is known; whatever else an engine does
+        # instead of a plain read, it returns fewer rows than asked for only if there are no more.
+        is_share = sql != plain and (table.row_estimate is not None or table.size_bytes is not None)
+        rows = self._rows(session, sql)
+        if not rows and is_share:
+            rows, is_share = self._rows(session, plain), False
+        stores_values = table.kind not in _VIEWS or self._limits.value_store_views
+        specs = [
+            ColumnSpec(
+                column.type_class,
+                tuple(column.previous or ()),
+                self._limits.max_values if stores_values and column.type_class == "string" else 0,
+            )
+            for column in columns
+        ]
+        complete = not is_share and len(rows) < request.row_limit
+        profiles = profile_rows(rows, specs, complete=complete, row_estimate=table.row_estimate)
+        return TableSample([column.position for column in columns], profiles)
+
+    def _request(self, table: TablePlan, columns: Sequence[_Column]) -> SampleRequest:
+        return SampleRequest(
+            schema=table.schema,
+            table=table.table,
+            kind=table.kind,
+            columns=tuple(SampleColumn(column.name, column.type_class, column.data_type) for column in columns),
+            row_estimate=table.row_estimate,
+            size_bytes=table.size_bytes,
+            row_limit=min(self._limits.row_limit, max(_MIN_ROWS, _MAX_CELLS // len(columns))),
+            # One more character tells a text that was cut from one that just fits.
+            char_limit=MAX_CHARACTERS + 1,
+            page_sample=Capability.PAGE_SAMPLE in self._engine.capabilities,
+        )
+
+    def _rows(self, session: Session, sql: str) -> list[tuple[Cell, ...]]:
+        with self._lock:
+            self.statements += 1
+        return session.rows(sql, timeout_s=self._limits.table_seconds)
+
+
+def _problem(engine: Engine, table: TablePlan, error: DictionaryError, config: DatabaseConfig) -> Problem:
+    hint = error.fix or "Check that the account can query it, or exclude it."
+    if isinstance(error, QueryTimeout):
+        hint = f"{error.fix or ''} The budget is limits.table_seconds, now {config.sampling.table_seconds:g}.".strip()
+    elif isinstance(error, PermissionDenied) and error.fix is None:
+        hint = f"GRANT SELECT ON {engine.sql_name(table.schema, table.table)} to the account, or exclude it."
+    return Problem(table.name, STAGE, error.code, error.what, hint)

@@ -1,0 +1,344 @@
+"""The six stages of a run, in order of flow: load upstream state, call the pure core, save, report.
+
+Dagster's assets and the command line both call these functions; nothing else decides what a stage
+does. A stage that fails raises; what it could not read of single objects becomes problem rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from dictionary_pipeline import handover, jsontext
+from dictionary_pipeline.enrichment.definitions import define
+from dictionary_pipeline.errors import ContractViolation
+from dictionary_pipeline.extraction.checks import check_graph
+from dictionary_pipeline.extraction.exact import build_graph
+from dictionary_pipeline.extraction.graphrag import graph_keys, graphrag_frames, graphrag_settings
+from dictionary_pipeline.extraction.ids import extend_ids
+from dictionary_pipeline.extraction.model import KnowledgeGraph
+from dictionary_pipeline.introspection.snapshot import take_snapshot
+from dictionary_pipeline.problems import Problem, sorted_unique
+from dictionary_pipeline.publishing.bundle import Bundle, BundleInputs, build_bundle
+from dictionary_pipeline.publishing.differences import compare_bundles
+from dictionary_pipeline.publishing.lease import Lease
+from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
+from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
+from dictionary_pipeline.publishing.verify import require_verified, verify
+from dictionary_pipeline.relationships.relate import relate
+from dictionary_pipeline.report import MAX_TABLE_ROWS, Check, StageReport
+from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.sampling.privacy import withheld_columns
+from dictionary_pipeline.sampling.sample import SampleResult, sample_tables
+from dictionary_pipeline.state import StageState, load_stage, require_stages, save_stage
+
+SNAPSHOT, SAMPLES, RELATIONS = "schema_snapshot", "column_samples", "relationship_graph"
+DEFINITIONS, GRAPH, PUBLISHED = "entity_definitions", "knowledge_graph", "published_dictionary"
+
+
+class StageSpec(NamedTuple):
+    """A stage: what it is called, what it does, and the gates it reports."""
+
+    name: str
+    run: Callable[[PipelineRun], StageReport]
+    checks: tuple[str, ...]
+
+
+def schema_snapshot(run: PipelineRun) -> StageReport:
+    """Read the catalog: tables, columns, keys, views, fingerprints."""
+    with run.engine.open() as session:
+        catalog = take_snapshot(run.engine, session, run.config.selection)
+    state = save_stage(run.store, SNAPSHOT, *handover.catalog_parts(catalog), {})
+    tables = catalog.tables
+    return StageReport(
+        SNAPSHOT,
+        metrics={
+            "tables": tables.filter(~pl.col("kind").str.contains("view")).height,
+            "views": tables.filter(pl.col("kind").str.contains("view")).height,
+            "columns": catalog.columns.height,
+            "keys": catalog.keys.height,
+            "foreign_keys": catalog.foreign_keys.height,
+            "schema_fingerprint": catalog.fingerprint or "",
+            "problems": len(catalog.problems),
+        },
+        tables={"tables": _head(tables.select("schema", "table", "kind", "row_estimate", "comment"))},
+        problems=catalog.problems,
+        checks=(_check("catalog_is_complete", "Every object of the selection could be read", catalog.problems),),
+        output=state.output,
+    )
+
+
+def column_samples(run: PipelineRun) -> StageReport:
+    """Sample every table once: value profiles, samples, allowed values, values."""
+    upstream = require_stages(run.store, SNAPSHOT)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    total, done = catalog.tables.height, 0
+
+    def step(_table: str) -> None:
+        nonlocal done
+        done += 1
+        run.progress(SAMPLES, done, total)
+
+    previous = _previous_samples(run)
+    only = run.options.covers if previous else None
+    result = sample_tables(run.engine, catalog, run.config, previous=previous, only=only, on_table=step)
+    state = save_stage(run.store, SAMPLES, *handover.sample_parts(result), _outputs(upstream))
+    withheld = withheld_columns(catalog, run.config)
+    profiles = result.profiles
+    rows_per_table = profiles.group_by("schema", "table").agg(pl.col("sampled_rows").max())["sampled_rows"]
+    return StageReport(
+        SAMPLES,
+        metrics={
+            "tables": total,
+            "statements": result.statements,
+            "sampled_rows": int(rows_per_table.sum()),
+            "columns_withheld": withheld.height,
+            "columns_with_allowed_values": int(profiles["allowed_values"].is_not_null().sum()),
+            "values": result.values.height,
+            "problems": len(result.problems),
+        },
+        tables={"withheld": _head(withheld)},
+        problems=result.problems,
+        checks=(_check("tables_were_sampled", "Every readable table was sampled", result.problems),),
+        output=state.output,
+    )
+
+
+def relationship_graph(run: PipelineRun) -> StageReport:
+    """Work out how tables relate: keys, relationships, lineage, roles, join paths."""
+    upstream = require_stages(run.store, SNAPSHOT, SAMPLES)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    profiles = handover.samples_from(upstream[SAMPLES]).profiles
+    graph = relate(catalog, profiles, run.config.human, run.config.paths)
+    state = save_stage(run.store, RELATIONS, *handover.relation_parts(graph), _outputs(upstream))
+    relationships = graph.relationships
+    origins = _counts(relationships["origin"])
+    shown = relationships.select(
+        pl.concat_str("from_schema", "from_table", separator=".").alias("from"),
+        pl.col("from_columns").list.join(", "),
+        pl.concat_str("to_schema", "to_table", separator=".").alias("to"),
+        pl.col("to_columns").list.join(", "),
+        "origin",
+        "cardinality",
+    )
+    return StageReport(
+        RELATIONS,
+        metrics={
+            "relationships": relationships.height,
+            "declared": origins.get("declared", 0),
+            "from_dbt": origins.get("dbt", 0),
+            "to_outside": relationships.filter("to_stub").height,
+            "lineage_edges": graph.lineage.height,
+            "unresolved_view_sources": len(graph.unresolved),
+            "tables_without_relationship": graph.join_graph.filter(pl.col("paths").list.len() == 0).height,
+            "problems": len(graph.problems),
+        },
+        tables={"relationships": _head(shown)},
+        problems=graph.problems,
+        checks=(
+            _check(
+                "given_relationships_match_catalog",
+                "Every relationship given in YAML or dbt names existing columns",
+                graph.problems,
+            ),
+        ),
+        output=state.output,
+    )
+
+
+def entity_definitions(run: PipelineRun) -> StageReport:
+    """Write definitions: human over database over derived, each with its source."""
+    upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    profiles = handover.samples_from(upstream[SAMPLES]).profiles
+    definitions = define(catalog, profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
+    state = save_stage(run.store, DEFINITIONS, *handover.definition_parts(definitions), _outputs(upstream))
+    sources = _counts(definitions.tables["definition_source"])
+    shown = definitions.tables.select("schema", "table", "entity_name", "definition_source", "definition")
+    return StageReport(
+        DEFINITIONS,
+        metrics={
+            "tables_defined": int(definitions.tables["definition"].is_not_null().sum()),
+            "columns_defined": int(definitions.columns["definition"].is_not_null().sum()),
+            **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "derived")},
+            "problems": len(definitions.problems),
+        },
+        tables={"definitions": _head(shown)},
+        problems=definitions.problems,
+        checks=(
+            _check("human_entries_match_catalog", "Every human entry names an existing object", definitions.unmatched),
+        ),
+        output=state.output,
+    )
+
+
+def knowledge_graph(run: PipelineRun) -> StageReport:
+    """Extract the exact knowledge graph of tables, views, columns and their relationships."""
+    upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    relations = handover.relations_from(upstream[RELATIONS])
+    profiles = handover.samples_from(upstream[SAMPLES]).profiles
+    entities, edges = build_graph(catalog, profiles, relations, handover.definitions_from(upstream[DEFINITIONS]))
+    previous = read_previous(run.store)
+    graph = KnowledgeGraph(entities, edges, extend_ids(previous.ids if previous else None, graph_keys(entities, edges)))
+    findings = check_graph(catalog, relations, graph)
+    if findings:
+        raise ContractViolation(
+            f"the knowledge graph contradicts the catalog in {len(findings)} places, first: {findings[0]}",
+            where=run.config.name,
+            fix="Nothing was published; this is a defect of the product, please report it.",
+        )
+    state = save_stage(run.store, GRAPH, *handover.graph_parts(graph), _outputs(upstream))
+    return StageReport(
+        GRAPH,
+        metrics={"entities": entities.height, "edges": edges.height, "stubs": int(entities["is_stub"].sum())},
+        tables={"edges_by_type": edges["type"].value_counts().sort("type")},
+        checks=(_check("graph_equals_catalog", "Every edge has both ends and the graph equals the catalog", findings),),
+        output=state.output,
+    )
+
+
+def published_dictionary(run: PipelineRun) -> StageReport:
+    """Build the bundle, verify it and publish it atomically."""
+    upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS, GRAPH)
+    previous = read_previous(run.store)
+    with tempfile.TemporaryDirectory(prefix="dictionary-bundle-") as staging:
+        bundle = build_bundle(Path(staging), bundle_inputs(run, upstream, previous))
+        findings = verify(bundle)
+        require_verified(findings, run.config.name)
+        if run.lease is None:
+            outcome, tables = _plan(run, bundle, previous)
+        else:
+            outcome, tables = _publish(run, bundle, run.lease)
+    facts = bundle.facts
+    return StageReport(
+        PUBLISHED,
+        metrics={
+            **outcome,
+            "files": len(bundle.files),
+            "bytes": sum(info.bytes for info in bundle.files.values()),
+            "complete": facts.complete,
+            "problems": len(facts.problems),
+            "location": run.store.location,
+        },
+        tables=tables,
+        problems=facts.problems,
+        checks=(
+            _check("bundle_is_valid", "Every file keeps the published contract", findings),
+            _check("dictionary_is_complete", "Every object could be described", facts.problems),
+        ),
+        output=jsontext.digest({path: info.sha256 for path, info in bundle.files.items()}),
+    )
+
+
+Outcome = tuple[dict[str, int | float | str | bool], dict[str, pl.DataFrame]]
+"""Metrics and tables of a publish."""
+
+
+def _publish(run: PipelineRun, bundle: Bundle, lease: Lease) -> Outcome:
+    report = publish(run.store, bundle, run_id=run.run_id, lease=lease, now=datetime.now(UTC))
+    outcome: dict[str, int | float | str | bool] = {
+        "status": report.status,
+        "objects_written": report.objects_written,
+        "plain_files_written": report.plain_written,
+        "plain_files_deleted": report.plain_deleted,
+    }
+    return outcome, {"changed_files": _head(_file_changes(report.changes))}
+
+
+def _plan(run: PipelineRun, bundle: Bundle, previous: PreviousBundle | None) -> Outcome:
+    changes = _file_changes(plan_publish(run.store, bundle))
+    differences = compare_bundles(previous, bundle)
+    outcome: dict[str, int | float | str | bool] = {
+        "status": "dry run, nothing written",
+        "files_would_change": changes.height,
+        "definitions_would_change": differences.definitions.height,
+        "relationships_would_change": differences.relationships.height,
+    }
+    tables = {"files": changes, "definitions": differences.definitions, "relationships": differences.relationships}
+    return outcome, {f"changed_{name}": frame for name, frame in tables.items()}
+
+
+def _file_changes(changes: Changes) -> pl.DataFrame:
+    rows = [(kind, path) for kind in ("added", "changed", "removed") for path in getattr(changes, kind)]
+    return pl.DataFrame(rows, schema={"change": pl.String(), "path": pl.String()}, orient="row")
+
+
+STAGES: tuple[StageSpec, ...] = (
+    StageSpec(SNAPSHOT, schema_snapshot, ("catalog_is_complete",)),
+    StageSpec(SAMPLES, column_samples, ("tables_were_sampled",)),
+    StageSpec(RELATIONS, relationship_graph, ("given_relationships_match_catalog",)),
+    StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog",)),
+    StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog",)),
+    StageSpec(PUBLISHED, published_dictionary, ("bundle_is_valid", "dictionary_is_complete")),
+)
+
+
+def bundle_inputs(
+    run: PipelineRun, upstream: Mapping[str, StageState], previous: PreviousBundle | None
+) -> BundleInputs:
+    """Everything that the bundle is built from, as the stages left it."""
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    samples = handover.samples_from(upstream[SAMPLES])
+    relations = handover.relations_from(upstream[RELATIONS])
+    definitions = handover.definitions_from(upstream[DEFINITIONS])
+    graph = handover.graph_from(upstream[GRAPH])
+    rag = graphrag_frames(graph.entities, graph.edges, graph.ids)
+    graph_files: dict[str, pl.DataFrame | str] = {
+        "edges.parquet": graph.edges,
+        "ids.parquet": graph.ids,
+        "settings.yaml": graphrag_settings(),
+        **{f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__},
+    }
+    problems = [*samples.problems, *relations.problems, *definitions.problems]
+    return BundleInputs(
+        catalog=catalog,
+        profiles=samples.profiles,
+        values=samples.values,
+        relationships=relations.relationships,
+        keys=relations.keys,
+        lineage=relations.lineage,
+        roles=relations.roles,
+        join_graph=relations.join_graph,
+        table_definitions=definitions.tables,
+        column_definitions=definitions.columns,
+        withheld=withheld_columns(catalog, run.config),
+        graph_files=graph_files,
+        problems=sorted_unique(problems),
+        config=run.config,
+        previous=previous,
+    )
+
+
+def _previous_samples(run: PipelineRun) -> SampleResult | None:
+    """Last samples, unless they are to be recomputed from nothing."""
+    if run.options.forces("samples"):
+        return None
+    state = load_stage(run.store, SAMPLES)
+    return handover.samples_from(state) if state else None
+
+
+def _outputs(upstream: Mapping[str, StageState]) -> dict[str, str]:
+    return {name: state.output for name, state in upstream.items()}
+
+
+def _head(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.head(MAX_TABLE_ROWS)
+
+
+def _counts(values: pl.Series) -> dict[str, int]:
+    return dict(values.value_counts().iter_rows())
+
+
+def _check(name: str, question: str, findings: Sequence[Any]) -> Check:
+    """A passed check says what holds; a failed one what was found first."""
+    if not findings:
+        return Check(name, True, f"{question}.")
+    first = findings[0]
+    shown = f"{first.object}: {first.message}" if isinstance(first, Problem) else str(first)
+    return Check(name, False, f"{question}: no, first of {len(findings)}: {shown}", len(findings))

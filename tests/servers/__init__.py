@@ -1,0 +1,1 @@
+"""Servers and protocol doubles that the tests start themselves."""
