@@ -183,6 +183,8 @@ def _finish(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
         if summary.error is not None:
             errors.print(f"error: {summary.database}: {summary.error}", markup=False)
             continue
+        for warning in summary.warnings[:_MOST_PROBLEMS]:
+            errors.print(f"warning: {warning}", markup=False)
         for problem in summary.problems[:_MOST_PROBLEMS]:
             errors.print(
                 f"problem: {problem.object} ({problem.stage}): {problem.message}. {problem.hint}", markup=False

@@ -77,14 +77,16 @@ def samples_from(state: StageState) -> SampleResult:
 
 def relation_parts(graph: RelationshipGraph) -> Parts:
     """Frames and facts of the relationship graph."""
-    facts = {"problems": _rows(graph.problems), "unresolved": list(graph.unresolved)}
+    facts = {"unmatched": list(graph.unmatched), "unresolved": list(graph.unresolved)}
     return {name: getattr(graph, name) for name in _RELATION_FRAMES}, facts
 
 
 def relations_from(state: StageState) -> RelationshipGraph:
     """The graph that `relationship_graph` left."""
     return RelationshipGraph(
-        **_frames(state, _RELATION_FRAMES), problems=problems_from(state), unresolved=tuple(state.facts["unresolved"])
+        **_frames(state, _RELATION_FRAMES),
+        unmatched=tuple(state.facts["unmatched"]),
+        unresolved=tuple(state.facts["unresolved"]),
     )
 
 

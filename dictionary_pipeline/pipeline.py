@@ -34,6 +34,11 @@ class RunSummary:
         return sorted_unique(problem for report in self.reports for problem in report.problems)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people gave wrongly, e.g. a description of a table that does not exist."""
+        return tuple(dict.fromkeys(warning for report in self.reports for warning in report.warnings))
+
+    @property
     def exit_code(self) -> int:
         """0 complete, 1 failed, 2 configuration error, 3 published but partial."""
         if self.error is not None:
@@ -48,6 +53,7 @@ class RunSummary:
             "location": self.location,
             "exit_code": self.exit_code,
             "error": str(self.error) if self.error else None,
+            "warnings": list(self.warnings),
             "problems": [problem._asdict() for problem in self.problems],
             "stages": {report.stage: dict(report.metrics) for report in self.reports},
         }

@@ -35,6 +35,8 @@ class StageReport:
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Small frames for people, most important rows first."""
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """Sentences about what people gave wrongly; the dictionary is not partial because of them."""
     checks: tuple[Check, ...] = ()
     output: str = ""
     """Hash of the stage's output: equal content, equal hash."""

@@ -66,7 +66,7 @@ def schema_snapshot(run: PipelineRun) -> StageReport:
             "schema_fingerprint": catalog.fingerprint or "",
             "problems": len(catalog.problems),
         },
-        tables={"tables": _head(tables.select("schema", "table", "kind", "row_estimate", "comment"))},
+        tables={"table_list": _head(tables.select("schema", "table", "kind", "row_estimate", "comment"))},
         problems=catalog.problems,
         checks=(_check("catalog_is_complete", "Every object of the selection could be read", catalog.problems),),
         output=state.output,
@@ -102,7 +102,7 @@ def column_samples(run: PipelineRun) -> StageReport:
             "values": result.values.height,
             "problems": len(result.problems),
         },
-        tables={"withheld": _head(withheld)},
+        tables={"withheld_columns": _head(withheld)},
         problems=result.problems,
         checks=(_check("tables_were_sampled", "Every readable table was sampled", result.problems),),
         output=state.output,
@@ -136,15 +136,15 @@ def relationship_graph(run: PipelineRun) -> StageReport:
             "lineage_edges": graph.lineage.height,
             "unresolved_view_sources": len(graph.unresolved),
             "tables_without_relationship": graph.join_graph.filter(pl.col("paths").list.len() == 0).height,
-            "problems": len(graph.problems),
+            "unmatched_declarations": len(graph.unmatched),
         },
-        tables={"relationships": _head(shown)},
-        problems=graph.problems,
+        tables={"relationship_list": _head(shown)},
+        warnings=graph.unmatched,
         checks=(
             _check(
                 "given_relationships_match_catalog",
                 "Every relationship given in YAML or dbt names existing columns",
-                graph.problems,
+                graph.unmatched,
             ),
         ),
         output=state.output,
@@ -166,10 +166,12 @@ def entity_definitions(run: PipelineRun) -> StageReport:
             "tables_defined": int(definitions.tables["definition"].is_not_null().sum()),
             "columns_defined": int(definitions.columns["definition"].is_not_null().sum()),
             **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "derived")},
+            "unmatched_entries": len(definitions.unmatched),
             "problems": len(definitions.problems),
         },
-        tables={"definitions": _head(shown)},
+        tables={"table_definitions": _head(shown)},
         problems=definitions.problems,
+        warnings=definitions.unmatched,
         checks=(
             _check("human_entries_match_catalog", "Every human entry names an existing object", definitions.unmatched),
         ),
@@ -295,7 +297,7 @@ def bundle_inputs(
         "settings.yaml": graphrag_settings(),
         **{f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__},
     }
-    problems = [*samples.problems, *relations.problems, *definitions.problems]
+    problems = [*samples.problems, *definitions.problems]
     return BundleInputs(
         catalog=catalog,
         profiles=samples.profiles,

@@ -60,6 +60,8 @@ class _Reader:
     document: Document
     is_foreign: IsForeign
     places: list[_Place] = field(default_factory=list)
+    schemas: dict[str, str] = field(default_factory=dict)
+    """Source name -> schema."""
     foreign: list[tuple[str, str]] = field(default_factory=list)
     """Source and table names of skipped sources."""
     tables: list[HumanTable] = field(default_factory=list)
@@ -97,6 +99,7 @@ class _Reader:
             place = self.document.where((*loc, "database"))
             self.warnings.append(f"{place}: the source {source.name!r} is of another database, {database!r}; skipped.")
             return
+        self.schemas[source.name] = schema
         for at, (table, name) in enumerate(zip(source.tables, names, strict=True)):
             self.places.append(_Place(source.name, schema, name, table, (*loc, "tables", at)))
 
@@ -200,9 +203,11 @@ class _Reader:
                 return place.schema, place.name
         if target in self.foreign:
             return None
-        known = [f"{place.source}.{place.table.name}" for place in self.places]
-        wanted = f"{target.source}.{target.table}"
-        self._fault(loc, f"this file has no source table {wanted!r}", did_you_mean(wanted, known, noun="source tables"))
+        if target.source in self.schemas:
+            # A table that nobody has anything to say about need not be listed to be referred to.
+            return self.schemas[target.source], target.table
+        fix = did_you_mean(target.source, self.schemas, noun="sources")
+        self._fault(loc, f"this file has no source {target.source!r}", fix)
         return None
 
     def _relate(

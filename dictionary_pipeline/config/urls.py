@@ -124,8 +124,8 @@ def with_url(engine: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def has_password(url: str) -> bool:
     """Whether a URL carries a password or another secret."""
     authority = url.partition("://")[2].partition("?")[0].rpartition("@")[0]
-    keys = [key for key, _ in parse_qsl(url.partition("?")[2])]
-    return ":" in authority or any(is_secret_name(key) or key == "odbc_connect" for key in keys)
+    keys = [key for key, _ in parse_qsl(url.partition("?")[2])]  # blank values are left out
+    return bool(authority.partition(":")[2]) or any(is_secret_name(key) or key == "odbc_connect" for key in keys)
 
 
 def default_name(spec: ConnectionSpec) -> str:

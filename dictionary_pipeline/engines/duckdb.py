@@ -81,11 +81,12 @@ class DuckDBEngine(Engine):
         return self._path.name
 
     def connect(self) -> Session:
+        head = header(self._path)
         with _opening:
             try:
                 connection = duckdb.connect(str(self._path), read_only=True, config=_CONFIG)
             except duckdb.Error as error:
-                raise _open_error(self._path, str(error)) from None
+                raise _open_error(self._path, head, str(error)) from None
             _lock_settings(connection)
         row = connection.execute("SELECT current_database()").fetchone()
         self._database = row[0] if row else None
@@ -187,7 +188,7 @@ def _lock_settings(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _open_error(path: Path, text: str) -> ConnectionFailed:
+def _open_error(path: Path, head: bytes, text: str) -> ConnectionFailed:
     """Class of a failure to open; the driver's text is only looked at, never passed on."""
     where = str(path)
     if "Could not set lock" in text:
@@ -202,7 +203,6 @@ def _open_error(path: Path, text: str) -> ConnectionFailed:
         return ConnectionFailed(
             "the database file is already open in this process with other settings", where=where, fix="Close it first."
         )
-    head = header(path)
     if head[_MAGIC] != b"DUCK":
         kind = "an SQLite database" if head.startswith(b"SQLite format 3") else "not a DuckDB database"
         fix = "Use type `sqlite` for it." if kind.startswith("an") else "Check the path and the type of the connection."

@@ -1,7 +1,6 @@
 """The six assets, one per stage, each a call of the core."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here: Dagster reads the annotations of asset functions as types.
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

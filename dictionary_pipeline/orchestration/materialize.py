@@ -24,6 +24,7 @@ from dictionary_pipeline.run import database_store
 from dictionary_pipeline.stages import STAGES
 
 _SHOWN = 4
+_QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def materialize(name: str, console: Console) -> bool:
     with _instance() as instance:
         instance.add_dynamic_partitions(str(databases.name), [name])
         job = defs.resolve_job_def("refresh_dictionary")
-        result = job.execute_in_process(instance=instance, partition_key=name, raise_on_error=False)
+        result = job.execute_in_process(instance=instance, partition_key=name, run_config=_QUIET, raise_on_error=False)
         for event in result.all_events:
             if event.is_step_failure:
                 failure = event.step_failure_data
@@ -52,7 +53,9 @@ def materialize(name: str, console: Console) -> bool:
             return False
         _summary(result, console)
     target = database_store(config, project.folder).location
-    console.print(f"\nPublished to [bold]{target}[/bold]. Look at manifest.json and schema_store/ first.")
+    console.print(
+        f"\nPublished to [bold]{target}[/bold]. Look at manifest.json and schema_store/ first.", soft_wrap=True
+    )
     console.print("`make dev` opens the same pipeline in the Dagster UI.")
     return True
 
@@ -66,6 +69,7 @@ def _summary(result: dg.ExecuteInProcessResult, console: Console) -> None:
         checks = [c for c in result.get_asset_check_evaluations() if c.asset_key == asset_key(stage.name)]
         metadata = events[-1].materialization.metadata if events else {}
         numbers = [f"{key} {value.value}" for key, value in metadata.items() if isinstance(value, dg.IntMetadataValue)]
+        numbers = [str(metadata["status"].value), *numbers] if "status" in metadata else numbers
         passed = sum(check.passed for check in checks)
         table.add_row(stage.name, ", ".join(numbers[:_SHOWN]), f"{passed}/{len(checks)} passed")
     console.print(table)

@@ -8,7 +8,7 @@ from pydantic import Field
 from dictionary_pipeline.run import RunOptions
 
 
-class RefreshOptions(dg.ConfigurableResource):
+class RefreshOptions(dg.ConfigurableResource[None]):
     """Options of a refresh, the same as the command line's."""
 
     entities: list[str] = Field(

@@ -12,8 +12,6 @@ import polars as pl
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKey, HumanRelationship
-from dictionary_pipeline.problems import Problem
-from dictionary_pipeline.relationships.model import STAGE
 from dictionary_pipeline.relationships.names import NameMismatch, Names, TableName
 
 RELATIONSHIP_ORDER = (
@@ -56,50 +54,42 @@ class _Relationship(NamedTuple):
         return self.from_schema, self.from_table, self.to_database, self.to_schema, self.to_table, pairs
 
 
-def declared_keys(catalog: Catalog, names: Names, human: Sequence[HumanKey]) -> tuple[pl.DataFrame, list[Problem]]:
+def declared_keys(catalog: Catalog, names: Names, human: Sequence[HumanKey]) -> tuple[pl.DataFrame, list[str]]:
     """The catalog's keys and the unique keys that people declared and the catalog does not know.
 
     Returns:
-        `frames.KEYS` and a problem per declaration that names something unknown.
+        `frames.KEYS` and a sentence per declaration that names something unknown.
     """
     known = {
         (schema, table, frozenset(columns))
         for schema, table, columns in catalog.keys.select("schema", "table", "columns").iter_rows()
     }
     rows: list[tuple[object, ...]] = []
-    problems: list[Problem] = []
+    unmatched: list[str] = []
     for key in human:
         try:
             table = names.table(key.schema, key.table)
             columns = names.columns_of(table, key.columns)
         except NameMismatch as error:
-            problems.append(
-                Problem(
-                    f"{key.schema}.{key.table}",
-                    STAGE,
-                    None,
-                    f"A unique test {error.what}",
-                    error.hint,
-                )
-            )
+            unmatched.append(f"A unique test {error.what}. {error.hint}")
             continue
         if (*table, frozenset(columns)) not in known:
             known.add((*table, frozenset(columns)))
             rows.append((*table, None, "unique", columns, "dbt", 1.0))
     keys = pl.concat([frames.fit(catalog.keys, frames.KEYS), frames.from_rows(rows, frames.KEYS)])
-    return frames.fit(keys, frames.KEYS, sort_by=_KEY_ORDER), problems
+    return frames.fit(keys, frames.KEYS, sort_by=_KEY_ORDER), unmatched
 
 
 def declared_relationships(
     catalog: Catalog, names: Names, keys: pl.DataFrame, human: Sequence[HumanRelationship]
-) -> tuple[pl.DataFrame, list[Problem]]:
+) -> tuple[pl.DataFrame, list[str]]:
     """One row per foreign key constraint and per relationship that people declared.
 
     Args:
         keys: `frames.KEYS`; a relationship whose child columns hold a key is one to one.
 
     Returns:
-        `frames.RELATIONSHIPS` and a problem per declaration that names something unknown.
+        `frames.RELATIONSHIPS` and a sentence per declaration that names something unknown.
     """
     unique: _Unique = defaultdict(list)
     for schema, table, columns in keys.select("schema", "table", "columns").iter_rows():
@@ -109,18 +99,18 @@ def declared_relationships(
         for row in catalog.foreign_keys.select(list(frames.FOREIGN_KEYS)).iter_rows(named=True)
     ]
     seen = {row.identity() for row in rows}
-    problems: list[Problem] = []
+    unmatched: list[str] = []
     for declared in human:
         try:
             row = _from_person(declared, names, unique)
         except NameMismatch as error:
-            problems.append(_mismatch(declared, error))
+            unmatched.append(_mismatch(declared, error))
             continue
         if row.identity() not in seen:
             seen.add(row.identity())
             rows.append(row)
     frame = frames.from_rows(rows, frames.RELATIONSHIPS)
-    return frames.fit(frame, frames.RELATIONSHIPS, sort_by=RELATIONSHIP_ORDER), problems
+    return frames.fit(frame, frames.RELATIONSHIPS, sort_by=RELATIONSHIP_ORDER), unmatched
 
 
 def _from_constraint(row: dict[str, Any], names: Names, unique: _Unique) -> _Relationship:
@@ -176,9 +166,8 @@ def _cardinality(from_columns: Sequence[str], unique: Sequence[frozenset[str]]) 
     return "one_to_one" if any(key <= set(from_columns) for key in unique) else "many_to_one"
 
 
-def _mismatch(declared: HumanRelationship, error: NameMismatch) -> Problem:
+def _mismatch(declared: HumanRelationship, error: NameMismatch) -> str:
     child = f"{declared.from_schema}.{declared.from_table}"
     ends = f"`{child}` to `{declared.to_schema}.{declared.to_table}`"
     where = f" It is declared in {declared.origin}." if declared.origin else ""
-    message = f"The relationship from {ends} {error.what}"
-    return Problem(child, STAGE, None, message, error.hint + where)
+    return f"The relationship from {ends} {error.what}. {error.hint}{where}"

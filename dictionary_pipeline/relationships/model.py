@@ -6,10 +6,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dictionary_pipeline.problems import Problem
-
-STAGE = "relationship_graph"
-
 
 @dataclass(frozen=True)
 class RelationshipGraph:
@@ -25,6 +21,7 @@ class RelationshipGraph:
     """`frames.ROLES`, one row per table and view."""
     join_graph: pl.DataFrame
     """`frames.JOIN_GRAPH`, one row per table and view."""
-    problems: tuple[Problem, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    """One sentence per declaration of people that names something unknown; warnings, not problems."""
     unresolved: tuple[str, ...] = ()
     """Sources of views that could not be matched to the catalog, for logs; nothing is guessed."""

@@ -6,7 +6,6 @@ import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge, PathLimits
-from dictionary_pipeline.problems import sorted_unique
 from dictionary_pipeline.relationships.declared import declared_keys, declared_relationships
 from dictionary_pipeline.relationships.lineage import view_lineage
 from dictionary_pipeline.relationships.model import RelationshipGraph
@@ -21,12 +20,12 @@ def relate(catalog: Catalog, profiles: pl.DataFrame, human: HumanKnowledge, path
     Args:
         catalog: The selected catalog.
         profiles: `frames.PROFILES`.
-        human: Keys and relationships that people declared; names that do not exist become problems.
+        human: Keys and relationships that people declared; names that do not exist become warnings.
         paths: Limits of the join graph.
     """
     names = Names(catalog)
-    keys, key_problems = declared_keys(catalog, names, human.keys)
-    relationships, problems = declared_relationships(catalog, names, keys, human.relationships)
+    keys, unmatched_keys = declared_keys(catalog, names, human.keys)
+    relationships, unmatched = declared_relationships(catalog, names, keys, human.relationships)
     lineage, unresolved = view_lineage(catalog, names)
     return RelationshipGraph(
         relationships=relationships,
@@ -34,6 +33,6 @@ def relate(catalog: Catalog, profiles: pl.DataFrame, human: HumanKnowledge, path
         lineage=lineage,
         roles=table_roles(catalog, relationships, keys, profiles),
         join_graph=join_graph(catalog, relationships, paths),
-        problems=sorted_unique([*key_problems, *problems]),
+        unmatched=tuple(sorted({*unmatched_keys, *unmatched})),
         unresolved=unresolved,
     )

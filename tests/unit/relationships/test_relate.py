@@ -104,7 +104,7 @@ def test_relationship_that_people_declare_is_matched_whatever_the_case() -> None
     assert (row["to_schema"], row["to_table"], row["to_columns"]) == ("crm", "address", ["id"])
     assert (row["name"], row["confidence"], row["accepted"], row["to_stub"]) == (None, 1.0, True, False)
     assert row["evidence"] == "declared by people in shop.yml"
-    assert graph.problems == ()
+    assert graph.unmatched == ()
 
 
 def test_declared_relationship_equal_to_a_constraint_or_to_another_is_not_doubled() -> None:
@@ -119,7 +119,7 @@ def test_exact_name_wins_over_case() -> None:
     row = related(catalog, relationships=(declared,)).relationships.row(0, named=True)
     assert (row["from_table"], row["to_table"], row["to_columns"]) == ("T", "t", ["X"])
     ambiguous = HumanRelationship("S", "t", ("x",), "s", "u", ("x",))
-    assert len(related(catalog, relationships=(ambiguous,)).problems) == 1
+    assert len(related(catalog, relationships=(ambiguous,)).unmatched) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,20 @@ def test_exact_name_wins_over_case() -> None:
         (to_address(parent_column="zzzzzz"), "column `crm.address.zzzzzz`", "Check the column's name."),
     ],
 )
-def test_relationship_that_names_something_unknown_is_a_problem(
+def test_relationship_that_names_something_unknown_is_a_warning(
     declared: HumanRelationship, unknown: str, hint: str
 ) -> None:
     graph = related(shop(), relationships=(replace(declared, origin="shop.yml:7"),))
-    (problem,) = graph.problems
-    assert (problem.object, problem.stage) == (f"sales.{declared.from_table}", "relationship_graph")
-    assert problem.message.endswith(f"names the unknown {unknown}")
-    assert problem.hint == f"{hint} It is declared in shop.yml:7."
+    (warning,) = graph.unmatched
+    assert f"`sales.{declared.from_table}`" in warning
+    assert warning.endswith(f"names the unknown {unknown}. {hint} It is declared in shop.yml:7.")
     assert "dbt" not in graph.relationships["origin"].to_list()
 
 
-def test_relationship_whose_sides_differ_in_length_is_a_problem() -> None:
+def test_relationship_whose_sides_differ_in_length_is_a_warning() -> None:
     uneven = HumanRelationship("sales", "line", ("tenant", "order_no"), "crm", "address", ("id",))
-    (problem,) = related(shop(), relationships=(uneven,)).problems
-    assert "2 columns to 1" in problem.message
+    (warning,) = related(shop(), relationships=(uneven,)).unmatched
+    assert "2 columns to 1" in warning
 
 
 def test_unique_keys_of_people_join_the_catalogs_keys_once() -> None:
@@ -160,9 +159,9 @@ def test_unique_keys_of_people_join_the_catalogs_keys_once() -> None:
     added = graph.keys.filter(pl.col("origin") == "dbt")
     assert added.rows() == [("crm", "address", None, "unique", ["code"], "dbt", 1.0)]
     assert graph.keys.height == shop().keys.height + 1
-    assert [(problem.object, problem.hint) for problem in graph.problems] == [
-        ("crm.adress", "Did you mean `crm.address`?")
-    ]
+    (warning,) = graph.unmatched
+    assert "crm.adress" in warning
+    assert warning.endswith("Did you mean `crm.address`?")
 
 
 def test_result_does_not_depend_on_the_order_of_keys() -> None:
