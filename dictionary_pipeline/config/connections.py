@@ -47,7 +47,7 @@ def read_connection(
     if data.get("type") is None and "url" not in data:
         fix = f"Add one of: {', '.join(sorted(BY_NAME))}; or give a url: alone."
         raise document.error(loc, "the connection has no 'type'", fix)
-    declared = scalar_text(render(data.get("type", "sqlalchemy"), document, (*loc, "type")))
+    declared = scalar_text(render(data.get("type") or "sqlalchemy", document, (*loc, "type")))
     kind = BY_NAME.get(declared.lower())
     if kind is None:
         fix = did_you_mean(declared, BY_NAME, noun="types")
@@ -123,8 +123,10 @@ class _Reader:
                 continue
             if option is None:
                 self._unknown(key)
-            elif option.key in seen and key not in self.kind.ignored:
-                self._fault(key, f"says the same as {seen[option.key]!r}", "Keep one of the two.")
+            elif option.key in seen:
+                # dbt-mysql wants the same name as `schema` and as `database`.
+                if value != given[seen[option.key]]:
+                    self._fault(key, f"contradicts {seen[option.key]!r}", "Keep one of the two.")
             else:
                 seen[option.key] = key
                 self._take(option, key, value)

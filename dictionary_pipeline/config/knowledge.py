@@ -62,8 +62,8 @@ class _Reader:
     places: list[_Place] = field(default_factory=list)
     schemas: dict[str, str] = field(default_factory=dict)
     """Source name -> schema."""
-    foreign: list[tuple[str, str]] = field(default_factory=list)
-    """Source and table names of skipped sources."""
+    foreign: set[str] = field(default_factory=set)
+    """Names of skipped sources."""
     tables: list[HumanTable] = field(default_factory=list)
     keys: list[HumanKey] = field(default_factory=list)
     relationships: list[HumanRelationship] = field(default_factory=list)
@@ -95,7 +95,7 @@ class _Reader:
             self.errors += each(error)
             return
         if database is not None and self.is_foreign(database):
-            self.foreign += [(source.name, table.name) for table in source.tables]
+            self.foreign.add(source.name)
             place = self.document.where((*loc, "database"))
             self.warnings.append(f"{place}: the source {source.name!r} is of another database, {database!r}; skipped.")
             return
@@ -116,7 +116,7 @@ class _Reader:
 
     def _table(self, place: _Place) -> None:
         table, loc = place.table, place.loc
-        self._tests(place, [*self._each_test(table, loc)], loc, None)
+        self._tests(place, self._each_test(table, loc), None)
         named: list[tuple[str, Loc]] = [(column.name, (*loc, "columns", at)) for at, column in enumerate(table.columns)]
         self._refuse_repeated("column", named)
         columns = tuple(self._column(place, column, at) for column, (_, at) in zip(table.columns, named, strict=True))
@@ -133,7 +133,7 @@ class _Reader:
         )
 
     def _column(self, place: _Place, column: SourceColumn, loc: Loc) -> HumanColumn:
-        tested = self._tests(place, [*self._each_test(column, loc)], loc, column.name)
+        tested = self._tests(place, self._each_test(column, loc), column.name)
         meta = self._attempt((*loc, "meta"), lambda: column_meta(column.meta, self._warn_at((*loc, "meta"))))
         stated = meta.allowed_values if meta else None
         return HumanColumn(
@@ -150,9 +150,7 @@ class _Reader:
             for at, raw in enumerate(getattr(owner, key)):
                 yield raw, (*loc, key, at)
 
-    def _tests(
-        self, place: _Place, raw_tests: list[tuple[Any, Loc]], loc: Loc, column: str | None
-    ) -> tuple[Any, ...] | None:
+    def _tests(self, place: _Place, raw_tests: Iterator[tuple[Any, Loc]], column: str | None) -> tuple[Any, ...] | None:
         """Take the facts of a list of tests; the accepted values of `column` are returned."""
         accepted: tuple[Any, ...] | None = None
         for raw, at in raw_tests:
@@ -201,7 +199,7 @@ class _Reader:
         for place in self.places:
             if (place.source, place.table.name) == target:
                 return place.schema, place.name
-        if target in self.foreign:
+        if target.source in self.foreign:
             return None
         if target.source in self.schemas:
             # A table that nobody has anything to say about need not be listed to be referred to.

@@ -143,7 +143,7 @@ def _read_project_file(root: Path) -> ProjectFile:
 def _database_files(root: Path) -> list[Path]:
     folder = root / CONFIG_FOLDER / "databases"
     found = [path for path in folder.glob("*") if path.suffix in (".yml", ".yaml") and path.name[0] not in "._"]
-    return sorted({path.stem: path for path in sorted(found, reverse=True)}.values())
+    return sorted({path.stem: path for path in sorted(found)}.values())
 
 
 def _read_database(path: Path, root: Path, project: ProjectFile) -> DatabaseConfig:

@@ -146,8 +146,8 @@ def database_name(text: str) -> str:
 
 
 def _split(url: str, origin: str) -> _Parts:
-    scheme, _, rest = url.partition("://")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+._:-]*", scheme):
+    scheme, separator, rest = url.partition("://")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+._:-]*", scheme):
         raise ConfigurationError(
             "this is not a database URL",
             where=origin,

@@ -55,7 +55,7 @@ def _error(model: type[BaseModel], detail: ErrorDetails, document: Document) -> 
     if kind in ("greater_than_equal", "greater_than"):
         bound, word = context.get("ge", context.get("gt")), "at least" if "ge" in context else "more than"
         return document.error(
-            loc, f"must be {word} {bound}", "Choose a larger value, or remove the key for the default."
+            loc, f"must be {word} {bound:g}", "Choose a larger value, or remove the key for the default."
         )
     what, fix = _TEXTS.get(kind, ("has a value of the wrong kind", "See docs/configuration.md for what it may be."))
     if kind == "missing":

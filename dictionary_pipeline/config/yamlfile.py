@@ -167,7 +167,6 @@ class _Plain:
     def __init__(self, label: str, lines: dict[Loc, int]) -> None:
         self._label = label
         self._lines = lines
-        self._open: set[int] = set()
 
     def convert(self, node: Any, loc: Loc, line: int) -> Any:
         self._lines[loc] = line
@@ -180,18 +179,12 @@ class _Plain:
         return _scalar(node)
 
     def _collection(self, node: Any, loc: Loc, line: int) -> Any:
-        if id(node) in self._open:
-            raise self._error(line, "an alias refers to the value that contains it", "Write the value out.")
-        self._open.add(id(node))
-        try:
-            if isinstance(node, dict):
-                return {
-                    (name := self._key(key, line)): self.convert(value, (*loc, name), self._line(node, key, line))
-                    for key, value in node.items()
-                }
-            return [self.convert(item, (*loc, at), self._line(node, at, line)) for at, item in enumerate(node)]
-        finally:
-            self._open.discard(id(node))
+        if isinstance(node, dict):
+            return {
+                (name := self._key(key, line)): self.convert(value, (*loc, name), self._line(node, key, line))
+                for key, value in node.items()
+            }
+        return [self.convert(item, (*loc, at), self._line(node, at, line)) for at, item in enumerate(node)]
 
     def _key(self, key: Any, line: int) -> str:
         if isinstance(key, dict | list | tuple | CommentedBase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import psycopg
@@ -22,6 +23,7 @@ class _Refusal(NamedTuple):
     """How to recognise and explain one way in which connecting fails."""
 
     phrases: tuple[str, ...]
+    """Any of them, in lower case and with names between quotes left out, tells this refusal."""
     error: type[DictionaryError]
     code: str | None
     what: str
@@ -33,7 +35,14 @@ class _Refusal(NamedTuple):
 # and libpq's sources, in English.
 _REFUSALS = (
     _Refusal(
-        ("password authentication failed", "no password supplied", "authentication failed"),
+        ("too many clients", "too many connections", "remaining connection slots"),
+        ConnectionFailed,
+        "53300",
+        "the server has no connection left",
+        "Try again later, lower max_connections of the configuration, or raise the server's limit.",
+    ),
+    _Refusal(
+        ("authentication failed", "no password supplied"),
         AuthenticationFailed,
         "28P01",
         "the server refused the user name or password",
@@ -54,25 +63,18 @@ _REFUSALS = (
         "Grant it: GRANT CONNECT ON DATABASE ... TO ....",
     ),
     _Refusal(
-        ('role "', "is not permitted to log in", "permission denied to set role"),
+        ('role "" does not exist', "is not permitted to log in", "permission denied to set role"),
         AuthenticationFailed,
         "28000",
         "the server knows no such user, or it may not log in or take on the configured role",
         "Check user and role of the connection.",
     ),
     _Refusal(
-        ('database "',),
+        ('database "" does not exist',),
         NotADatabase,
         "3D000",
         "the server has no such database",
         "Check dbname of the connection; its spelling is case-sensitive.",
-    ),
-    _Refusal(
-        ("too many clients", "too many connections", "remaining connection slots", "sorry, too many"),
-        ConnectionFailed,
-        "53300",
-        "the server has no connection left",
-        "Try again later, lower max_connections of the configuration, or raise the server's limit.",
     ),
     _Refusal(
         ("is starting up", "is shutting down", "recovery mode", "not yet accepting", "not accepting connections"),
@@ -87,6 +89,13 @@ _REFUSALS = (
         None,
         "a connection pooler refuses the read-only session settings",
         "Connect to the server itself instead of to the pooler.",
+    ),
+    _Refusal(
+        ("unrecognized configuration parameter",),
+        ConfigurationError,
+        "42704",
+        "the server lacks a setting of PostgreSQL 12 and later, so it is older or another product",
+        "Use the connection type that fits it, or type generic with its SQLAlchemy URL.",
     ),
     _Refusal(
         ("ssl", "certificate"),
@@ -126,6 +135,10 @@ _REFUSALS = (
 )
 
 
+_QUOTED = re.compile(r'"[^"]*"')
+"""Hosts, users and databases in a message, whose names could pass for something else."""
+
+
 def connect_error(error: psycopg.Error, where: str) -> DictionaryError:
     """The error to raise for a connection that could not be opened.
 
@@ -133,7 +146,7 @@ def connect_error(error: psycopg.Error, where: str) -> DictionaryError:
         error: What the driver raised.
         where: User, host and database, for people.
     """
-    text = str(error).lower()
+    text = _QUOTED.sub('""', str(error)).lower()
     for refusal in _REFUSALS:
         if any(phrase in text for phrase in refusal.phrases):
             return refusal.error(refusal.what, where=where, fix=refusal.fix, code=refusal.code)

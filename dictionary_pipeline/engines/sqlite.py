@@ -26,6 +26,7 @@ from dictionary_pipeline.errors import (
 )
 
 _LOCK_SECONDS = 5.0
+_MAGIC = b"SQLite format 3\0"
 _OLDEST = (3, 37, 0)
 """First version with `pragma_table_list` (https://sqlite.org/pragma.html#pragma_table_list)."""
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
@@ -71,13 +72,13 @@ class SQLiteEngine(Engine):
                 f"SQLite {sqlite3.sqlite_version} of this Python is too old",
                 fix="Use a Python with SQLite 3.37 or newer.",
             )
-        head = header(self._path)
+        head = _sqlite_header(self._path)
         try:
             connection = _open(self._path)
         except sqlite3.Error as error:
-            if not self._needs_immutable(error):
-                raise _open_error(self._path, head, error) from None
-            connection = self._open_immutable(head)
+            if not self._needs_immutable(head, error):
+                raise _open_error(self._path, error) from None
+            connection = self._open_immutable()
         session = _SQLiteSession(connection, self.server)
         if self._rowid_tables is None:
             self._rowid_tables = sqlite_catalog.rowid_tables(session)
@@ -113,15 +114,20 @@ class SQLiteEngine(Engine):
             f" WHEN 'blob' THEN '<' || length({name}) || ' bytes>' ELSE {name} END"
         )
 
-    def _needs_immutable(self, error: sqlite3.Error) -> bool:
-        """Reading a WAL database needs `-wal` and `-shm` beside it; a read-only folder may lack them."""
-        return _primary_code(error) in _NO_SHARED_MEMORY and not os.access(self._path.resolve().parent, os.W_OK)
+    def _needs_immutable(self, head: bytes, error: sqlite3.Error) -> bool:
+        """Reading a WAL database needs `-wal` and `-shm` beside it; a read-only folder may lack them.
 
-    def _open_immutable(self, head: bytes) -> sqlite3.Connection:
+        Never with a rollback journal: ignoring that could show a half-written change.
+        """
+        is_wal = head[18:20] == b"\2\2"  # https://sqlite.org/fileformat.html#file_format_version_numbers
+        can_write = os.access(self._path.resolve().parent, os.W_OK)
+        return is_wal and not can_write and _primary_code(error) in _NO_SHARED_MEMORY
+
+    def _open_immutable(self) -> sqlite3.Connection:
         try:
             connection = _open(self._path, "&immutable=1")
         except sqlite3.Error as error:
-            raise _open_error(self._path, head, error) from None
+            raise _open_error(self._path, error) from None
         log = Path(f"{self._path}-wal")
         missed = " Changes that still lie in its `-wal` file are not seen." if log.exists() else ""
         self.warnings = (
@@ -225,20 +231,25 @@ def _code(error: sqlite3.Error) -> str | None:
     return None if number is None else str(number)
 
 
-def _open_error(path: Path, head: bytes, error: sqlite3.Error) -> ConnectionFailed:
+def _sqlite_header(path: Path) -> bytes:
+    """The file's header; what is not SQLite is refused, as SQLite takes tiny files for empty databases."""
+    head = header(path)
+    if not head or head.startswith(_MAGIC):  # an empty file is a database without tables
+        return head
+    if head[8:12] == b"DUCK":
+        raise NotADatabase("the file is a DuckDB database", where=str(path), fix="Use type `duckdb` for it.")
+    raise NotADatabase(
+        "the file is not an SQLite database, or it is encrypted",
+        where=str(path),
+        fix="Check the path and the type of the connection; decrypt it into a copy if it is encrypted.",
+    )
+
+
+def _open_error(path: Path, error: sqlite3.Error) -> ConnectionFailed:
     where, primary, code = str(path), _primary_code(error), _code(error)
     if primary in _BUSY:
         return ConnectionFailed(
             "the database is locked by another process", where=where, fix="Run again once it is free.", code=code
-        )
-    if head[8:12] == b"DUCK":
-        return NotADatabase("the file is a DuckDB database", where=where, fix="Use type `duckdb` for it.", code=code)
-    if primary == sqlite3.SQLITE_NOTADB:
-        return NotADatabase(
-            "the file is not an SQLite database, or it is encrypted",
-            where=where,
-            fix="Check the path and the type of the connection; decrypt it into a copy if it is encrypted.",
-            code=code,
         )
     if primary in _DAMAGED:
         return NotADatabase("the database file is damaged", where=where, fix="Restore it from a backup.", code=code)

@@ -66,7 +66,7 @@ def _references(table: TableName, facts: Facts) -> dict[str, list[str]]:
     phrases: dict[str, list[str]] = defaultdict(list)
     for parent in facts.parents.get(table, ()):
         verb = "appears to refer to" if parent.inferred else "refers to"
-        place = parent.table if parent.schema == table[0] else f"{parent.schema}.{parent.table}"
+        place = parent.place(table)
         for position, column in enumerate(parent.columns):
             target = f"{place}.{parent.parent_columns[position]}" if position < len(parent.parent_columns) else place
             phrases[column].append(f"{verb} {spoken_singular(parent.table)} ({target})")

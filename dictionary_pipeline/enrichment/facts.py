@@ -19,17 +19,30 @@ ColumnName = tuple[str, str, str]
 """Schema, table and column, exactly as in the database."""
 
 _COLUMN = ["schema", "table", "column"]
+_TEXTS = pl.List(pl.String())
 
 
 class Reference(NamedTuple):
     """One key from a table to its parent."""
 
+    database: str | None
+    """Null: the described one."""
     schema: str
     table: str
     """The parent."""
     columns: tuple[str, ...]
     parent_columns: tuple[str, ...]
     inferred: bool
+
+    def place(self, child: TableName) -> str:
+        """The parent's name as it is written from the child's point of view: no more parts than needed."""
+        if self.database is not None:
+            return f"{self.database}.{self.schema}.{self.table}"
+        return self.table if self.schema == child[0] else f"{self.schema}.{self.table}"
+
+    def is_self(self, child: TableName) -> bool:
+        """Whether the child refers to itself."""
+        return self.database is None and (self.schema, self.table) == child
 
 
 class ColumnFacts(NamedTuple):
@@ -106,9 +119,6 @@ def allowed_texts(catalog: Catalog, profiles: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("values").list.len() > 0)
 
 
-_TEXTS = pl.List(pl.String())
-
-
 def _plain(json_text: str) -> str:
     value = json.loads(json_text)
     return value if isinstance(value, str) else json_text
@@ -133,9 +143,10 @@ def _relationships(
     columns = ["from_schema", "from_table", "from_columns", "to_database", "to_schema", "to_table", "to_columns"]
     for row in relationships.filter("accepted").select(*columns, "origin").iter_rows():
         child_schema, child, from_columns, database, schema, table, to_columns, origin = row
-        reference = Reference(schema, table, tuple(from_columns), tuple(to_columns or ()), origin == "inferred")
+        key = (tuple(from_columns), tuple(to_columns or ()), origin == "inferred")
+        reference = Reference(database, schema, table, *key)
         parents[child_schema, child].append(reference)
-        if database is None and (child_schema, child) != (schema, table):
+        if database is None and not reference.is_self((child_schema, child)):
             children[schema, table].add((child_schema, child))
     return parents, {parent: sorted(found) for parent, found in children.items()}
 

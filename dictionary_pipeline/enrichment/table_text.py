@@ -90,7 +90,7 @@ def _parent_clauses(schema: str, table: str, parents: Sequence[Reference], key: 
     """Keys inside the primary key say what a row belongs to, the others what it refers to."""
     belongs, refers, seems = [], [], []
     for parent in parents:
-        itself = (parent.schema, parent.table) == (schema, table)
+        itself = parent.is_self((schema, table))
         phrase = f"another {_parent_phrase(parent)}" if itself else _parent_phrase(parent)
         if parent.inferred:
             seems.append(phrase)

@@ -205,11 +205,10 @@ def _has_column(nodes: Nodes) -> pl.DataFrame:
 
 
 def _created_using(nodes: Nodes, lineage: pl.DataFrame) -> pl.DataFrame:
-    """Direct sources only; the catalog's word comes before what parsing found."""
+    """Direct sources only; the catalog's word, first by its name, comes before what parsing found."""
     tables = nodes.tables.filter(pl.col("to_database").is_null())
     direct = (
         lineage.filter(pl.col("view_column").is_null())
-        .unique(["view_schema", "view", "source_schema", "source_table", "origin"])
         .sort("view_schema", "view", "source_schema", "source_table", "origin")
         .unique(["view_schema", "view", "source_schema", "source_table"], keep="first", maintain_order=True)
     )

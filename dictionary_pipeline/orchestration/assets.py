@@ -55,9 +55,9 @@ def run_stage(context: dg.AssetExecutionContext, stage: StageSpec, options: Refr
         with open_run(
             config,
             database_store(config, project.folder),
-            run_id=context.run_id,
+            run_id=context.run.run_id,
             options=options.options(),
-            overlay_folder=Path(tempfile.gettempdir()) / f"dictionary_pipeline_{context.run_id}",
+            overlay_folder=Path(tempfile.gettempdir()) / f"dictionary_pipeline_{context.run.run_id}",
             keep_lease=not _is_last(context, stage),
         ) as run:
             return stage.run(run)

@@ -25,4 +25,4 @@ def partition_tags(name: str) -> dict[str, str]:
 def tag_run(context: dg.AssetExecutionContext) -> None:
     """Tag a run that was started without the job's tags, for example from the asset graph."""
     if DATABASE_TAG not in context.run.tags:
-        context.instance.add_run_tags(context.run_id, partition_tags(context.partition_key))
+        context.instance.add_run_tags(context.run.run_id, partition_tags(context.partition_key))

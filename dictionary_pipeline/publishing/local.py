@@ -19,7 +19,7 @@ from dictionary_pipeline.errors import StoreConflict, StoreError
 from dictionary_pipeline.publishing.store import Content, StoredObject, Versioned
 
 _TEMP_PREFIX = ".writing-"
-_TEMP_MAX_AGE_S = 3600.0
+_TEMP_MAX_AGE_S = 600.0
 _LOCK_KEY = ".state/store.lock"
 _LOCK_TIMEOUT_S = 60.0
 _READ_ONLY = "Choose a folder that this account may write, or change its permissions."
@@ -48,7 +48,7 @@ class LocalStore:
 
     A write goes to a temporary file in the target's folder and is then renamed (or linked, for
     create-only writes), so a reader sees the old file, the new file or none. What a killed writer
-    leaves is recognised by its name, never listed, and removed when it is an hour old.
+    leaves is recognised by its name, never listed, and removed when it is ten minutes old.
     """
 
     def __init__(self, root: Path) -> None:

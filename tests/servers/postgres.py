@@ -122,10 +122,14 @@ def running_postgres() -> Iterator[PostgresServer]:
 @contextlib.contextmanager
 def _given(url: str) -> Iterator[PostgresServer]:
     server = PostgresServer(url, is_own=False)
-    try:
-        yield server
-    finally:
-        server.drop_databases()
+    role = sql.Identifier(PASSWORD_ROLE)
+    with psycopg.connect(url, autocommit=True) as connection:
+        _create_password_role(connection)
+        try:
+            yield server
+        finally:
+            server.drop_databases()
+            connection.execute(sql.SQL("DROP ROLE {}").format(role))
 
 
 def _find_binaries() -> Path:
@@ -159,7 +163,9 @@ def _started(binaries: Path) -> Iterator[PostgresServer]:
         keeper, port = _launch(binaries, folder, data, log, account)
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
         _wait_until_ready(url, keeper, log)
-        _create_password_role(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION pg_stat_statements")
+            _create_password_role(connection)
         yield PostgresServer(url)
     finally:
         if keeper is not None and keeper.stdin is not None:
@@ -247,9 +253,7 @@ def _wait_until_ready(url: str, keeper: subprocess.Popen[bytes], log: Path) -> N
             time.sleep(0.05)
 
 
-def _create_password_role(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION pg_stat_statements")
-        connection.execute(
-            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(PASSWORD_ROLE), sql.Literal(PASSWORD))
-        )
+def _create_password_role(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    name, password = sql.Identifier(PASSWORD_ROLE), sql.Literal(PASSWORD)
+    connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(name))
+    connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(name, password))

@@ -104,7 +104,7 @@ def test_building_over_another_databases_bundle_is_refused(shop: Path, tmp_path:
     ("arguments", "code", "says"),
     [
         (["build", "missing.db"], 2, "missing.db"),
-        (["build", "notes.txt"], 1, "not a"),
+        (["build", "notes.txt"], 1, "neither"),
         (["build", "empty.db"], 1, "no table"),
         (["build", "oracel://host/x"], 2, "oracle"),
         (["build", "env:NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),

@@ -42,7 +42,7 @@ def catalog_of(tables: list[tuple[str, str]], columns: list[str]) -> Catalog:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables=_TABLES, columns=st.lists(_NAMES, min_size=1, max_size=4, unique=True))
 def test_the_graph_equals_the_catalog_whatever_the_names(tables: list[tuple[str, str]], columns: list[str]) -> None:
     catalog = catalog_of(tables, columns)

@@ -170,7 +170,9 @@ def test_a_parent_in_another_database_is_not_its_namesake_here() -> None:
 
     assert edges_of(graph, "REFERENCES", "IS_FOREIGN_KEY_REF_FOR") == ["shop.s.b REFERENCES other.s.a"]
     assert graph.entities.filter("is_stub").select("title", "database").rows() == [("OTHER.S.A TABLE", "other")]
-    assert "Referred to by" not in graph.entities.filter(pl.col("title") == "SHOP.S.A TABLE")["description"][0]
+    texts = dict(graph.entities.select("title", "description").iter_rows())
+    assert "Referred to by" not in texts["SHOP.S.A TABLE"]
+    assert "Refers to a (other.s.a.id)." in texts["SHOP.S.B.A_ID COLUMN"]
     assert check_graph(catalog, make_relations(catalog), graph) == ()
 
 

@@ -72,9 +72,7 @@ def test_texts_over_200_characters_never_enter(tmp_path: Path) -> None:
     assert [line["Value"] for line in lines(build_bundle(tmp_path, shop(values=values)))] == ["y" * 200]
 
 
-@pytest.mark.parametrize(
-    ("given", "distinct", "truncated"), [(3, 3, True), (2, 9, True), (2, 2, False), (1, 9, False)]
-)
+@pytest.mark.parametrize(("given", "distinct", "truncated"), [(3, 3, True), (2, 9, True), (2, 2, False), (1, 9, False)])
 def test_the_most_frequent_values_are_kept_and_the_cut_is_recorded(
     given: int, distinct: int, truncated: bool, tmp_path: Path
 ) -> None:

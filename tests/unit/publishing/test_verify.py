@@ -82,9 +82,7 @@ def test_json_that_is_not_strict_is_found(content: bytes, bundle: Bundle) -> Non
         ("privacy", lambda entry: entry["Columns"][2].update(SampleValues=["hunter2"])),
     ],
 )
-def test_an_entry_that_breaks_the_contract_is_found(
-    check: str, edit: Callable[[Any], object], bundle: Bundle
-) -> None:
+def test_an_entry_that_breaks_the_contract_is_found(check: str, edit: Callable[[Any], object], bundle: Bundle) -> None:
     assert (check, CUSTOMER) in checks(edited(bundle, CUSTOMER, edit))
 
 
@@ -130,9 +128,12 @@ def test_a_graph_edge_to_nowhere_is_found(path: str, bundle: Bundle) -> None:
 
 
 def test_a_graph_with_tables_only_may_have_edges_to_columns_that_have_an_id(bundle: Bundle) -> None:
-    assert "A.X COLUMN" not in pl.read_parquet(
-        staged_path(bundle.staging, bundle.files["graph/output/entities.parquet"].sha256)
-    )["title"].to_list()
+    assert (
+        "A.X COLUMN"
+        not in pl.read_parquet(staged_path(bundle.staging, bundle.files["graph/output/entities.parquet"].sha256))[
+            "title"
+        ].to_list()
+    )
     assert verify(bundle) == ()
 
 
