@@ -69,7 +69,7 @@ def run(
 @app.command()
 def build(
     target: Annotated[str, typer.Argument(help="URL, env:VAR, profile:NAME[.TARGET], a database file, or an engine.")],
-    output: Annotated[Path, typer.Option("-o", "--output-directory", help="Becomes the bundle's root.")] = Path("."),
+    output: Annotated[Path, typer.Option("-o", "--output-directory", help="Becomes the bundle's root.")] = Path(),
     single_file: Annotated[
         bool, typer.Option("-s", "--single-file", "--single_file", help="One schema_store/entities.json.")
     ] = False,

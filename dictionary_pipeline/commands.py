@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -17,11 +17,11 @@ from dictionary_pipeline.config.resolved import DatabaseConfig, PublishTarget, S
 from dictionary_pipeline.config.targets import resolve_target
 from dictionary_pipeline.config.templates import write_database, write_project
 from dictionary_pipeline.engines.registry import create_engine
-from dictionary_pipeline.errors import ConfigurationError, DictionaryError
+from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.run import RunOptions, database_store
+from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store
 from dictionary_pipeline.stages import STAGES
 
 _MOST_PROBLEMS = 20
@@ -90,7 +90,7 @@ def build_once(request: BuildRequest, *, as_json: bool) -> int:
         selection=request.selection,
         publish=PublishTarget(root=str(request.output), single_file=request.single_file),
     )
-    summary = _run_shown(config, LocalStore(request.output), RunOptions())
+    summary = _run_shown(config, LocalStore(request.output), NO_OPTIONS)
     _finish([summary], as_json=as_json)
     return summary.exit_code
 

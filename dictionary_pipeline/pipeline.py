@@ -11,7 +11,7 @@ from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.problems import Problem, sorted_unique
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.report import StageReport
-from dictionary_pipeline.run import PipelineRun, Progress, RunOptions, new_run_id, open_run
+from dictionary_pipeline.run import NO_OPTIONS, PipelineRun, Progress, RunOptions, new_run_id, open_run
 from dictionary_pipeline.stages import STAGES
 
 EXIT_PARTIAL = 3
@@ -63,7 +63,7 @@ def run_database(
     config: DatabaseConfig,
     store: Store,
     *,
-    options: RunOptions = RunOptions(),
+    options: RunOptions = NO_OPTIONS,
     progress: Progress | None = None,
     on_stage: Callable[[StageReport], None] = lambda report: None,
     overlay_folder: Path | None = None,

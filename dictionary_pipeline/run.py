@@ -6,7 +6,7 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +58,10 @@ class RunOptions:
         )
 
 
+NO_OPTIONS = RunOptions()
+"""Everything, as configured."""
+
+
 @dataclass(frozen=True)
 class PipelineRun:
     """Everything a stage needs. `store` is scoped to the database."""
@@ -65,7 +69,7 @@ class PipelineRun:
     config: DatabaseConfig
     store: Store
     run_id: str
-    options: RunOptions = field(default_factory=RunOptions)
+    options: RunOptions = NO_OPTIONS
     progress: Progress = _no_progress
     lease: Lease | None = None
     """Held while stages work; null only in dry runs, which write nothing."""
@@ -92,7 +96,7 @@ def open_run(
     store: Store,
     *,
     run_id: str,
-    options: RunOptions = RunOptions(),
+    options: RunOptions = NO_OPTIONS,
     progress: Progress = _no_progress,
     overlay_folder: Path | None = None,
     keep_lease: bool = False,

@@ -82,15 +82,15 @@ class DuckDBEngine(Engine):
 
     def connect(self) -> Session:
         head = header(self._path)
-        with _opening:
-            try:
+        try:
+            with _opening:
                 connection = duckdb.connect(str(self._path), read_only=True, config=_CONFIG)
-            except duckdb.Error as error:
-                raise _open_error(self._path, head, str(error)) from None
-            _lock_settings(connection)
-        row = connection.execute("SELECT current_database()").fetchone()
-        self._database = row[0] if row else None
-        return _DuckDBSession(connection, self.server)
+                _lock_settings(connection)
+        except duckdb.Error as error:
+            raise _open_error(self._path, head, str(error)) from None
+        session = _DuckDBSession(connection, self.server)
+        self._database = str(session.rows("SELECT current_database()")[0][0])
+        return session
 
     def read_catalog(self, session: Session) -> Catalog:
         return duckdb_catalog.read(session, self.identity, self.sql_name)

@@ -6,6 +6,7 @@ time-outs are as good as the dialect and the driver offer: the account should on
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from dictionary_pipeline.engines.deadline import Deadline
 from dictionary_pipeline.engines.generic_errors import driver_error, missing_driver, timed_out
 from dictionary_pipeline.engines.generic_url import connection_url, with_secrets
 from dictionary_pipeline.engines.generic_values import as_cell
-from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 
 _MYSQL = ("SET SESSION TRANSACTION READ ONLY", "SET SESSION lock_wait_timeout = 5")
 _SETTINGS: Mapping[str, Sequence[str]] = {
@@ -75,12 +76,20 @@ class GenericEngine(Engine):
         engine = self._create_engine()
         try:
             connection = engine.connect()
-        except exc.SQLAlchemyError as error:
+        except (
+            exc.SQLAlchemyError,
+            OSError,
+            RuntimeError,
+        ) as error:  # drivers whose libraries do not load raise others
             raise driver_error(error, where=self.server, connecting=True) from None
         self._dialect = engine.dialect  # now it knows the server's version
         session = _GenericSession(_autocommit(connection), self.server)
-        for setting in _SETTINGS.get(self._dialect.name, ()):
-            session.execute(setting)
+        try:
+            for setting in _SETTINGS.get(self._dialect.name, ()):
+                session.execute(setting)
+        except DictionaryError:
+            session.close()
+            raise
         return session
 
     def read_catalog(self, session: Session) -> Catalog:
@@ -141,11 +150,12 @@ class _GenericSession(Session):
     def __init__(self, connection: sa.Connection, server: str) -> None:
         self.connection = connection
         self._server = server
+        self._cancel = _canceller(connection)
         self._timeout_s: float | None = None
 
     def rows(self, sql: str, *, timeout_s: float | None = None) -> list[tuple[Any, ...]]:
         self._limit_mysql(timeout_s)
-        with Deadline(timeout_s, self._cancel()) as deadline:
+        with Deadline(timeout_s, self._cancel) as deadline:
             try:
                 # Compiled SQL has its percent signs doubled where the driver wants that, so it is not compiled again.
                 found = self.connection.exec_driver_sql(sql).fetchall()
@@ -170,13 +180,6 @@ class _GenericSession(Session):
             self.connection.close()
         except exc.SQLAlchemyError:
             self.connection.invalidate()  # the server is gone, so there is nothing left to close
-
-    def _cancel(self) -> Callable[[], object]:
-        driver = self.connection.connection.driver_connection
-        for method in ("interrupt", "cancel"):
-            if callable(found := getattr(driver, method, None)):
-                return found  # type: ignore[no-any-return]
-        return lambda: None  # the driver cannot; the server's own limits apply
 
     def _limit_mysql(self, timeout_s: float | None) -> None:
         """MySQL and MariaDB drivers cannot cancel, but the servers limit statements; set when it changes."""
@@ -203,3 +206,18 @@ def _autocommit(connection: sa.Connection) -> sa.Connection:
         return connection.execution_options(isolation_level="AUTOCOMMIT")
     except (exc.ArgumentError, NotImplementedError):
         return connection  # the dialect has no such level; failed statements are rolled back
+
+
+def _canceller(connection: sa.Connection) -> Callable[[], None]:
+    """What stops the running statement from another thread, where the driver can; else nothing does."""
+    driver = connection.connection.driver_connection
+    errors = connection.dialect.loaded_dbapi.Error
+    stop = getattr(driver, "interrupt", None) or getattr(driver, "cancel", None)
+
+    def cancel() -> None:
+        # When the server is out of reach, the waiting statement fails by itself and says so.
+        with contextlib.suppress(errors):
+            if stop is not None:
+                stop()
+
+    return cancel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from dictionary_pipeline.publishing.catalog_frames import FOLDER, build_catalog_
 from dictionary_pipeline.publishing.inputs import BundleInputs, without_withheld
 from dictionary_pipeline.publishing.manifest import FileInfo, Limit
 from dictionary_pipeline.publishing.schema_store import foreign_identity, stage_schema_store
-from dictionary_pipeline.publishing.staging import Staging
+from dictionary_pipeline.publishing.staging import StagedContent, Staging
 from dictionary_pipeline.publishing.value_store import ValueStoreResult, stage_value_store
 
 __all__ = ["Bundle", "BundleFacts", "BundleInputs", "Stub", "build_bundle"]
@@ -45,14 +46,22 @@ class Stub(NamedTuple):
 
 @dataclass(frozen=True)
 class Bundle:
-    """A built bundle. Content lies at `staging / <sha256>`."""
+    """A built bundle."""
 
-    staging: Path
+    content: StagedContent
     files: Mapping[str, FileInfo]
-    """Published path -> content."""
+    """Published path -> hash and size."""
     facts: BundleFacts
     stubs: frozenset[Stub]
     """Objects that relationships may name though they have no file."""
+
+    def read(self, path: str) -> bytes:
+        """Content of one file; KeyError when the bundle has none of that name."""
+        return self.content.read(self.files[path].sha256) or b""
+
+    def frame(self, path: str) -> pl.DataFrame:
+        """One Parquet file; KeyError when the bundle has none of that name."""
+        return pl.read_parquet(io.BytesIO(self.read(path)))
 
 
 def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
@@ -66,17 +75,17 @@ def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
         The bundle; the same inputs give the same bytes.
     """
     inputs = without_withheld(inputs)
-    files = Staging(staging)
-    stage_schema_store(inputs, files)
-    values = stage_value_store(inputs, files)
-    for name, frame in build_catalog_frames(inputs).items():
-        files.add_frame(f"{FOLDER}/{name}.parquet", frame)
-    for path, content in sorted(inputs.graph_files.items()):
-        if isinstance(content, pl.DataFrame):
-            files.add_frame(f"graph/{path}", content)
-        else:
-            files.add(f"graph/{path}", content.encode())
-    return Bundle(staging, dict(sorted(files.files.items())), _facts(inputs, values), _stubs(inputs))
+    with Staging(staging) as files:
+        stage_schema_store(inputs, files)
+        values = stage_value_store(inputs, files)
+        for name, frame in build_catalog_frames(inputs).items():
+            files.add_frame(f"{FOLDER}/{name}.parquet", frame)
+        for path, content in sorted(inputs.graph_files.items()):
+            if isinstance(content, pl.DataFrame):
+                files.add_frame(f"graph/{path}", content)
+            else:
+                files.add(f"graph/{path}", content.encode())
+    return Bundle(files.content(), dict(sorted(files.files.items())), _facts(inputs, values), _stubs(inputs))
 
 
 def _facts(inputs: BundleInputs, values: ValueStoreResult) -> BundleFacts:

@@ -9,7 +9,6 @@ import polars as pl
 from dictionary_pipeline import frames
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.previous import PreviousBundle
-from dictionary_pipeline.publishing.staging import staged_path
 
 _TEXTS: frames.Schema = {"object": pl.String(), "definition": pl.String()}
 _RELATION = ("from_schema", "from_table", "from_columns", "to_schema", "to_table", "to_columns", "origin")
@@ -31,7 +30,7 @@ def compare_bundles(previous: PreviousBundle | None, bundle: Bundle) -> Differen
         return previous.frame(name) if previous else None
 
     def new(name: str) -> pl.DataFrame:
-        return pl.read_parquet(staged_path(bundle.staging, bundle.files[name].sha256))
+        return bundle.frame(name)
 
     tables, columns, relations = (f"catalog/{name}.parquet" for name in ("tables", "columns", "relationships"))
     before, after = _texts(old(tables), old(columns)), _texts(new(tables), new(columns))

@@ -8,8 +8,9 @@ import os
 import shutil
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,6 +55,7 @@ class LocalStore:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._swept: set[Path] = set()
+        self._unflushed: deque[Path] = deque()
 
     @property
     def location(self) -> str:
@@ -105,7 +107,9 @@ class LocalStore:
             current = self.read_versioned(key)
             if (current.etag if current else None) != etag:
                 raise StoreConflict("another writer changed it meanwhile", where=str(path), fix="Run again.")
+            self._flush()
             with self._written(path, data) as temporary:
+                _flush_file(temporary)
                 temporary.replace(path)
             _sync_folder(path.parent)
         return _etag(data)
@@ -145,12 +149,7 @@ class LocalStore:
 
     @contextmanager
     def _written(self, path: Path, content: Content) -> Iterator[Path]:
-        """A complete temporary file with `content`, flushed to the disk, beside `path`.
-
-        Every file is flushed before it gets its name: after a power cut a manifest must not name
-        objects whose bytes never reached the disk. That costs 0.1 ms of CPU for a changed file and
-        nothing for unchanged ones, which are not written.
-        """
+        """A complete temporary file with `content` beside `path`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._sweep(path.parent)
         temporary = path.parent / f"{_TEMP_PREFIX}{uuid.uuid4().hex}"
@@ -162,10 +161,21 @@ class LocalStore:
                 else:
                     file.write(content)
                 file.flush()
-                os.fsync(file.fileno())
+                _start_writeback(file.fileno())
             yield temporary
+            self._unflushed.append(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        """Make what was written last through a power cut, before a swap that may name it.
+
+        Flushing each file when it is written would wait for the disk each time (measured: twenty
+        times as long); by now the system has written most of them on its own.
+        """
+        while self._unflushed:
+            with suppress(FileNotFoundError):  # deleted since
+                _flush_file(self._unflushed.popleft())
 
     def _link(self, temporary: Path, path: Path) -> bool:
         try:
@@ -225,6 +235,19 @@ class LocalStore:
             place = Path(error.filename or path)
             where = place.parent if place.name.startswith(_TEMP_PREFIX) else place
             raise kind(what, where=str(where), fix=fix, code=name) from None
+
+
+def _start_writeback(descriptor: int) -> None:
+    if hasattr(os, "posix_fadvise"):  # not on macOS and Windows
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _flush_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _etag(data: bytes) -> str:

@@ -10,15 +10,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.publishing.archive import archived_manifests, find_archived
 from dictionary_pipeline.publishing.manifest import FileInfo, StoredManifest, read_manifest
 from dictionary_pipeline.publishing.previous import read_object
-from dictionary_pipeline.publishing.staging import staged_path
-from dictionary_pipeline.publishing.store import Content, Store
+from dictionary_pipeline.publishing.staging import StagedContent
+from dictionary_pipeline.publishing.store import Store
 
 MIRRORED_KEY = ".state/mirrored"
 
@@ -45,12 +44,12 @@ class _Mirrored:
         return jsontext.pretty({"manifest": self.shown, "pending": list(self.pending)}).encode()
 
 
-def mirror(store: Store, staging: Path) -> MirrorResult:
+def mirror(store: Store, staged: StagedContent) -> MirrorResult:
     """Make the plain paths show the current manifest, whatever earlier publishes left behind.
 
     Args:
         store: The database's store, whose lease is held.
-        staging: Folder where new content lies under its hash; other content is read from the store.
+        staged: New content; other content is read from the store.
 
     Raises:
         StoreError: the store cannot be used, or a published object is damaged.
@@ -58,7 +57,7 @@ def mirror(store: Store, staging: Path) -> MirrorResult:
     written = deleted = 0
     current = read_manifest(store)
     while current is not None:
-        done = _mirror_once(store, staging, current)
+        done = _mirror_once(store, staged, current)
         written, deleted = written + done.written, deleted + done.deleted
         newest = read_manifest(store)
         if newest is None or newest.sha256 == current.sha256:
@@ -67,7 +66,7 @@ def mirror(store: Store, staging: Path) -> MirrorResult:
     return MirrorResult(written, deleted)
 
 
-def _mirror_once(store: Store, staging: Path, current: StoredManifest) -> MirrorResult:
+def _mirror_once(store: Store, staged: StagedContent, current: StoredManifest) -> MirrorResult:
     files = current.manifest.files
     state = _read_state(store)
     earlier = _earlier(store, state, current)
@@ -82,7 +81,7 @@ def _mirror_once(store: Store, staging: Path, current: StoredManifest) -> Mirror
     # Deletions first: where case is ignored, the dropped `T.json` may be the new `t.json`.
     store.delete(dropped)
     for path in stale:
-        store.write(path, _content(store, staging, files[path]))
+        store.write(path, _content(store, staged, files[path]))
     store.write(MIRRORED_KEY, _Mirrored(current.sha256).to_bytes())
     return MirrorResult(len(stale), len(dropped))
 
@@ -127,6 +126,6 @@ def _stale(store: Store, files: Files, earlier: list[Files] | None) -> list[str]
     return [path for path, info in sorted(files.items()) if is_stale(path, info)]
 
 
-def _content(store: Store, staging: Path, info: FileInfo) -> Content:
-    staged = staged_path(staging, info.sha256)
-    return staged if staged.is_file() else read_object(store, info)
+def _content(store: Store, staged: StagedContent, info: FileInfo) -> bytes:
+    content = staged.read(info.sha256)
+    return read_object(store, info) if content is None else content

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from dictionary_pipeline.errors import ConfigurationError, StoreConflict
+from dictionary_pipeline.errors import ConfigurationError, ContractViolation, StoreConflict
 from dictionary_pipeline.publishing.archive import archive
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.lease import Lease
@@ -25,7 +25,6 @@ from dictionary_pipeline.publishing.manifest import (
     read_manifest,
 )
 from dictionary_pipeline.publishing.mirror import mirror
-from dictionary_pipeline.publishing.staging import staged_path
 from dictionary_pipeline.publishing.store import Store
 
 OBJECTS = ".objects/"
@@ -85,7 +84,7 @@ def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: dat
     else:
         lease.ensure_held()
         status, sha256 = "published", _swap(store, manifest, current)
-    plain = mirror(store, bundle.staging)
+    plain = mirror(store, bundle.content)
     return PublishReport(status, *objects, *plain, sha256, changes)
 
 
@@ -126,12 +125,14 @@ def _put_objects(store: Store, bundle: Bundle, current: StoredManifest | None) -
     sizes = {item.key: item.size for item in store.list(OBJECTS)}
     written = reused = 0
     for info in sorted(set(bundle.files.values())):
-        staged = staged_path(bundle.staging, info.sha256)
         if info in named and sizes.get(info.object_key) == info.bytes:
             reused += 1
             continue
-        if info.object_key in sizes or not store.create(info.object_key, staged):
-            store.write(info.object_key, staged)
+        content = bundle.content.read(info.sha256)
+        if content is None:
+            raise ContractViolation("a file of the bundle was not staged", where=info.object_key, fix="Build it again.")
+        if info.object_key in sizes or not store.create(info.object_key, content):
+            store.write(info.object_key, content)
         written += 1
     return _ObjectCounts(written, reused)
 

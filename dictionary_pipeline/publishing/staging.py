@@ -1,11 +1,17 @@
-"""Where the files of a bundle wait, content-addressed on the local disk, until they are published."""
+"""Where the content of a bundle waits on the local disk until it is published.
+
+All files lie in one pack, equal content once: creating a file for each would cost more CPU than
+building it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import polars as pl
 
@@ -14,44 +20,68 @@ from dictionary_pipeline.publishing.manifest import FileInfo
 _ROW_GROUP = 100_000
 
 
+@dataclass(frozen=True)
+class StagedContent:
+    """Content by its sha256."""
+
+    pack: Path
+    offsets: Mapping[str, tuple[int, int]]
+    """sha256 -> (offset, bytes) within the pack."""
+
+    def read(self, sha256: str) -> bytes | None:
+        """Content, or null when it was not staged."""
+        if sha256 not in self.offsets:
+            return None
+        offset, size = self.offsets[sha256]
+        with self.pack.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+
 class Staging:
-    """Collects files under a local folder; equal content is kept once."""
+    """Collects the files of a bundle in a pack."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._pack = folder / "pack"
+        self._file = self._pack.open("wb")
+        self._offsets: dict[str, tuple[int, int]] = {}
         self.files: dict[str, FileInfo] = {}
         """Published path -> content."""
 
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def content(self) -> StagedContent:
+        """What was collected; to be read after the staging was closed."""
+        return StagedContent(self._pack, self._offsets)
+
     def add(self, path: str, content: bytes) -> None:
         """Stage one file of the bundle."""
-        info = FileInfo(hashlib.sha256(content).hexdigest(), len(content))
-        target = staged_path(self._folder, info.sha256)
-        if not target.exists():
-            target.write_bytes(content)
-        self.files[path] = info
+        self.add_chunks(path, [content])
 
     def add_chunks(self, path: str, chunks: Iterable[bytes]) -> None:
         """Stage one file that is too large to build in memory."""
-        hashed, size = hashlib.sha256(), 0
-        partial = self._folder / "partial"
-        with partial.open("wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-                hashed.update(chunk)
-                size += len(chunk)
-        info = FileInfo(hashed.hexdigest(), size)
-        partial.replace(staged_path(self._folder, info.sha256))
+        start, hashed = self._file.tell(), hashlib.sha256()
+        for chunk in chunks:
+            self._file.write(chunk)
+            hashed.update(chunk)
+        info = FileInfo(hashed.hexdigest(), self._file.tell() - start)
+        if info.sha256 in self._offsets:
+            self._file.seek(start)
+            self._file.truncate()
+        else:
+            self._offsets[info.sha256] = (start, info.bytes)
         self.files[path] = info
 
     def add_frame(self, path: str, frame: pl.DataFrame) -> None:
         """Stage a frame as Parquet."""
         self.add(path, parquet_bytes(frame))
-
-
-def staged_path(folder: Path, sha256: str) -> Path:
-    """Where content lies within a staging folder."""
-    return folder / sha256
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -13,7 +13,6 @@ from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.publishing import schema_store, value_store
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.catalog_frames import FOLDER, PUBLISHED
-from dictionary_pipeline.publishing.staging import staged_path
 from dictionary_pipeline.publishing.verify_json import Known, check_entry, check_value_lines, parse
 
 _COLUMN = ["schema", "table", "column"]
@@ -40,7 +39,7 @@ def verify(bundle: Bundle) -> tuple[Finding, ...]:
     findings = list(_check_files(bundle))
     if findings:
         return tuple(findings)  # the other checks read these files
-    tables, columns = (_frame(bundle, f"{FOLDER}/{name}.parquet") for name in ("tables", "columns"))
+    tables, columns = (bundle.frame(f"{FOLDER}/{name}.parquet") for name in ("tables", "columns"))
     withheld = columns.filter("withheld").select(_COLUMN)
     known = Known(frozenset(tables["fqn"]) | {stub.fqn for stub in bundle.stubs}, frozenset(withheld.iter_rows()))
     findings += _check_json(bundle, tables, known)
@@ -68,22 +67,17 @@ def require_verified(findings: Iterable[Finding], database: str) -> None:
 
 def _check_files(bundle: Bundle) -> Iterator[Finding]:
     for path, info in bundle.files.items():
-        staged = staged_path(bundle.staging, info.sha256)
-        if not staged.is_file():
-            yield Finding("files", path, "the staged content is missing")
-        elif _hash(staged) != info.sha256 or staged.stat().st_size != info.bytes:
+        content = bundle.content.read(info.sha256)
+        if content is None:
+            yield Finding("files", path, "the content was not staged")
+        elif (hashlib.sha256(content).hexdigest(), len(content)) != info:
             yield Finding("files", path, "the staged content has another hash or size")
     for name, (schema, _) in PUBLISHED.items():
         path = f"{FOLDER}/{name}.parquet"
         if path not in bundle.files:
             yield Finding("files", path, "the catalog frame is missing")
-        elif list(pl.read_parquet_schema(_staged(bundle, path))) != list(schema):
+        elif list(pl.read_parquet_schema(io.BytesIO(bundle.read(path)))) != list(schema):
             yield Finding("structure", path, "the frame has other columns than the contract's")
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known) -> Iterator[Finding]:
@@ -96,9 +90,9 @@ def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known) -> Iterator[
 
         folder = path.partition("/")[0]
         if folder == value_store.FOLDER:
-            check_value_lines(_staged(bundle, path).read_bytes(), known, add)
+            check_value_lines(bundle.read(path), known, add)
         elif path.endswith(".json"):
-            content = parse(_staged(bundle, path).read_bytes(), add)
+            content = parse(bundle.read(path), add)
             if folder == schema_store.FOLDER and content is not None:
                 entries = content if path == schema_store.SINGLE_FILE and isinstance(content, list) else [content]
                 names = [check_entry(entry, known, add) for entry in entries]
@@ -110,7 +104,7 @@ def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known) -> Iterator[
 
 def _check_relationships(bundle: Bundle, tables: pl.DataFrame, columns: pl.DataFrame) -> Iterator[Finding]:
     path = f"{FOLDER}/relationships.parquet"
-    relationships = _frame(bundle, path)
+    relationships = bundle.frame(path)
     described = set(tables.select("schema", "table").iter_rows())
     outside = {(stub.schema, stub.table) for stub in bundle.stubs}
     for end, also in (("from", set()), ("to", outside)):
@@ -129,7 +123,7 @@ def _check_relationships(bundle: Bundle, tables: pl.DataFrame, columns: pl.DataF
 def _check_profiles(bundle: Bundle, withheld: pl.DataFrame) -> Iterator[Finding]:
     path = f"{FOLDER}/value_profiles.parquet"
     shown = (
-        _frame(bundle, path)
+        bundle.frame(path)
         .join(withheld, on=_COLUMN, how="semi")
         .filter(pl.any_horizontal(pl.col("min", "max", "allowed_values").is_not_null()))
     )
@@ -140,21 +134,13 @@ def _check_profiles(bundle: Bundle, withheld: pl.DataFrame) -> Iterator[Finding]
 def _check_graph(bundle: Bundle) -> Iterator[Finding]:
     if _ENTITIES not in bundle.files:
         return
-    titles = _frame(bundle, _ENTITIES)["title"]
+    titles = bundle.frame(_ENTITIES)["title"]
     if titles.n_unique() != titles.len():
         yield Finding("graph", _ENTITIES, "a title occurs twice")
     # A graph published with tables only still has columns in edges.parquet; all have an id.
-    ids = _frame(bundle, _IDS).filter(pl.col("kind") == "entity")["key"] if _IDS in bundle.files else titles
+    ids = bundle.frame(_IDS).filter(pl.col("kind") == "entity")["key"] if _IDS in bundle.files else titles
     for path, known in zip(_EDGE_FILES, (pl.concat([titles, ids]), titles), strict=True):
         if path in bundle.files:
-            ends = _frame(bundle, path).select(pl.concat([pl.col("source"), pl.col("target")]).alias("title")).unique()
+            ends = bundle.frame(path).select(pl.concat([pl.col("source"), pl.col("target")]).alias("title")).unique()
             for (title,) in ends.join(known.to_frame("title"), on="title", how="anti").sort("title").iter_rows():
                 yield Finding("graph", path, f"an edge names the unknown entity {title}")
-
-
-def _staged(bundle: Bundle, path: str) -> Path:
-    return staged_path(bundle.staging, bundle.files[path].sha256)
-
-
-def _frame(bundle: Bundle, path: str) -> pl.DataFrame:
-    return pl.read_parquet(_staged(bundle, path))

@@ -12,7 +12,8 @@ def write_sqlite(path: Path, tables: int) -> None:
         connection.execute("CREATE TABLE t0 (id INTEGER PRIMARY KEY, name TEXT)")
         for number in range(1, tables):
             connection.execute(
-                f"CREATE TABLE t{number} (id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER REFERENCES t{number - 1})"
+                f"CREATE TABLE t{number} "
+                f"(id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER REFERENCES t{number - 1})"
             )
         connection.execute("INSERT INTO t0 (name) VALUES ('first'), ('second')")
     connection.close()

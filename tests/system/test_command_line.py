@@ -33,8 +33,10 @@ def shop(tmp_path: Path) -> Path:
     with sqlite3.connect(path) as connection:
         connection.executescript(
             """
-            CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, status TEXT CHECK (status IN ('new', 'old')));
-            CREATE TABLE purchase (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id), at TEXT);
+            CREATE TABLE customer (
+                id INTEGER PRIMARY KEY, name TEXT NOT NULL, status TEXT CHECK (status IN ('new', 'old')));
+            CREATE TABLE purchase (
+                id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id), at TEXT);
             INSERT INTO customer VALUES (1, 'Ada', 'new'), (2, 'Bob', 'old');
             INSERT INTO purchase VALUES (1, 1, '2024-01-01'), (2, 1, '2024-01-02');
             """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_runs_of_one_database_never_overlap(dev: DagsterDev, project: Path) -> N
     runs = wait_until(lambda: finished(dev, "x", before + 3), "three more runs of x", 240)
     assert {run["status"] for run in runs} == {"SUCCESS"}
     spans = sorted((run["startTime"], run["endTime"]) for run in runs)
-    assert all(later[0] >= earlier[1] for earlier, later in zip(spans, spans[1:], strict=False))
+    assert all(later[0] >= earlier[1] for earlier, later in itertools.pairwise(spans))
 
 
 def test_a_broken_file_keeps_its_partition_and_is_reported(dev: DagsterDev, project: Path) -> None:

@@ -24,7 +24,6 @@ from dictionary_pipeline.config.resolved import (
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.bundle import Bundle, BundleInputs
 from dictionary_pipeline.publishing.previous import PreviousBundle
-from dictionary_pipeline.publishing.staging import staged_path
 from unit.builders import make_catalog
 
 _WITHHELD = {name: pl.String() for name in ("schema", "table", "column", "category", "reason")}
@@ -179,7 +178,7 @@ def shop(**changes: Any) -> BundleInputs:
 
 def staged(bundle: Bundle, path: str) -> bytes:
     """Content of a staged file."""
-    return staged_path(bundle.staging, bundle.files[path].sha256).read_bytes()
+    return bundle.read(path)
 
 
 def staged_json(bundle: Bundle, path: str) -> Any:
@@ -188,7 +187,7 @@ def staged_json(bundle: Bundle, path: str) -> Any:
 
 def staged_frame(bundle: Bundle, name: str) -> pl.DataFrame:
     """A staged frame of `catalog/`."""
-    return pl.read_parquet(staged_path(bundle.staging, bundle.files[f"catalog/{name}.parquet"].sha256))
+    return bundle.frame(f"catalog/{name}.parquet")
 
 
 def tree(root: Path) -> dict[str, tuple[bytes, int]]:

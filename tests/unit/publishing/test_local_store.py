@@ -141,10 +141,10 @@ def test_create_works_where_the_file_system_has_no_hard_links(tmp_path: Path, mo
 
 
 def test_a_full_disk_is_one_clear_line_that_may_be_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "posix_fadvise", full, raising=False)
     with pytest.raises(StoreError, match=r"the disk is full\. Free some space") as raised:
         LocalStore(tmp_path).write("a", b"1")
     assert (raised.value.code, raised.value.retryable) == ("ENOSPC", True)
@@ -179,3 +179,25 @@ def test_an_unwritable_folder_is_named_with_the_fix(tmp_path: Path) -> None:
 def test_keys_cannot_leave_the_root(key: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not a key"):
         LocalStore(tmp_path / "root").write(key, b"1")
+
+
+def test_a_swap_flushes_what_was_written_before_it_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    real = os.fsync
+
+    def record(descriptor: int) -> None:
+        flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    store = LocalStore(tmp_path)
+    store.create("a", b"1")
+    store.write("b", b"2")
+    store.write("deleted", b"3")
+    store.delete(["deleted"])
+    assert flushed == []
+    store.swap("m", b"4", None)
+    assert flushed[:2] == ["a", "b"] and flushed[-1] == tmp_path.name
+    flushed.clear()
+    store.swap("n", b"5", None)
+    assert "a" not in flushed

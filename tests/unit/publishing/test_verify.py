@@ -13,7 +13,7 @@ import pytest
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.publishing.bundle import Bundle, build_bundle
 from dictionary_pipeline.publishing.manifest import FileInfo
-from dictionary_pipeline.publishing.staging import parquet_bytes, staged_path
+from dictionary_pipeline.publishing.staging import StagedContent, parquet_bytes
 from dictionary_pipeline.publishing.verify import require_verified, verify
 from unit.publishing.bundles import make_config, shop, staged, staged_frame, staged_json
 
@@ -37,9 +37,10 @@ def bundle(tmp_path: Path) -> Bundle:
 
 
 def with_file(bundle: Bundle, path: str, content: bytes) -> Bundle:
-    info = FileInfo(hashlib.sha256(content).hexdigest(), len(content))
-    staged_path(bundle.staging, info.sha256).write_bytes(content)
-    return replace(bundle, files={**bundle.files, path: info})
+    info, pack = FileInfo(hashlib.sha256(content).hexdigest(), len(content)), bundle.content.pack
+    offsets = {**bundle.content.offsets, info.sha256: (pack.stat().st_size, info.bytes)}
+    pack.write_bytes(pack.read_bytes() + content)
+    return replace(bundle, content=StagedContent(pack, offsets), files={**bundle.files, path: info})
 
 
 def edited(bundle: Bundle, path: str, edit: Callable[[Any], object]) -> Bundle:
@@ -59,9 +60,13 @@ def test_a_built_bundle_passes_in_both_layouts(bundle: Bundle, tmp_path: Path) -
 
 
 def test_changed_or_missing_content_is_found(bundle: Bundle) -> None:
-    staged_path(bundle.staging, bundle.files[CUSTOMER].sha256).write_bytes(b"{}")
-    staged_path(bundle.staging, bundle.files[LINE].sha256).unlink()
-    assert checks(bundle) == {("files", CUSTOMER), ("files", LINE)}
+    offsets = dict(bundle.content.offsets)
+    offsets[bundle.files[CUSTOMER].sha256] = (0, 2)
+    del offsets[bundle.files[LINE].sha256]
+    assert checks(replace(bundle, content=StagedContent(bundle.content.pack, offsets))) == {
+        ("files", CUSTOMER),
+        ("files", LINE),
+    }
 
 
 @pytest.mark.parametrize("content", [b'{"a": NaN}', b'{"a": 1, "a": 2}', b"\xff", b""])
@@ -128,12 +133,7 @@ def test_a_graph_edge_to_nowhere_is_found(path: str, bundle: Bundle) -> None:
 
 
 def test_a_graph_with_tables_only_may_have_edges_to_columns_that_have_an_id(bundle: Bundle) -> None:
-    assert (
-        "A.X COLUMN"
-        not in pl.read_parquet(staged_path(bundle.staging, bundle.files["graph/output/entities.parquet"].sha256))[
-            "title"
-        ].to_list()
-    )
+    assert "A.X COLUMN" not in bundle.frame("graph/output/entities.parquet")["title"].to_list()
     assert verify(bundle) == ()
 
 
