@@ -18,6 +18,7 @@ from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.lease import Lease, hold_lease
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.overlay import OverlayStore
+from dictionary_pipeline.publishing.publish import check_target
 from dictionary_pipeline.publishing.store import Store
 
 FORCE_CHOICES = ("samples", "definitions", "graph", "all")
@@ -109,8 +110,10 @@ def open_run(
         keep_lease: Leave the lease to its owner after a success, for a later stage of the same run.
 
     Raises:
+        ConfigurationError: the store holds another database's bundle.
         LeaseHeld: another run works on this database.
     """
+    check_target(store, config.name)
     if options.dry_run:
         with OverlayStore(store, overlay_folder) as overlay:
             yield PipelineRun(config, overlay, run_id, options, progress)

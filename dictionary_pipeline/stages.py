@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from dictionary_pipeline import handover, jsontext
+from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
@@ -29,6 +30,7 @@ from dictionary_pipeline.publishing.differences import compare_bundles
 from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
+from dictionary_pipeline.publishing.scrub import scrub_catalog
 from dictionary_pipeline.publishing.verify import require_verified, verify
 from dictionary_pipeline.relationships.relate import relate
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check, StageReport
@@ -68,6 +70,7 @@ def schema_snapshot(run: PipelineRun) -> StageReport:
         },
         tables={"table_list": _head(tables.select("schema", "table", "kind", "row_estimate", "comment"))},
         problems=catalog.problems,
+        warnings=run.engine.warnings,
         checks=(_check("catalog_is_complete", "Every object of the selection could be read", catalog.problems),),
         output=state.output,
     )
@@ -94,7 +97,7 @@ def column_samples(run: PipelineRun) -> StageReport:
     return StageReport(
         SAMPLES,
         metrics={
-            "tables": total,
+            "entities": total,
             "statements": result.statements,
             "sampled_rows": int(rows_per_table.sum()),
             "columns_withheld": withheld.height,
@@ -154,7 +157,7 @@ def relationship_graph(run: PipelineRun) -> StageReport:
 def entity_definitions(run: PipelineRun) -> StageReport:
     """Write definitions: human over database over derived, each with its source."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS)
-    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    catalog = _shown_catalog(run, upstream[SNAPSHOT])
     profiles = handover.samples_from(upstream[SAMPLES]).profiles
     definitions = define(catalog, profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
     state = save_stage(run.store, DEFINITIONS, *handover.definition_parts(definitions), _outputs(upstream))
@@ -182,7 +185,7 @@ def entity_definitions(run: PipelineRun) -> StageReport:
 def knowledge_graph(run: PipelineRun) -> StageReport:
     """Extract the exact knowledge graph of tables, views, columns and their relationships."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS)
-    catalog = handover.catalog_from(upstream[SNAPSHOT])
+    catalog = _shown_catalog(run, upstream[SNAPSHOT])
     relations = handover.relations_from(upstream[RELATIONS])
     profiles = handover.samples_from(upstream[SAMPLES]).profiles
     entities, edges = build_graph(catalog, profiles, relations, handover.definitions_from(upstream[DEFINITIONS]))
@@ -315,6 +318,12 @@ def bundle_inputs(
         config=run.config,
         previous=previous,
     )
+
+
+def _shown_catalog(run: PipelineRun, state: StageState) -> Catalog:
+    """The catalog without literals that could be values of a withheld column: what texts are made from."""
+    catalog = handover.catalog_from(state)
+    return scrub_catalog(catalog, withheld_columns(catalog, run.config))
 
 
 def _previous_samples(run: PipelineRun) -> SampleResult | None:

@@ -106,6 +106,8 @@ class Engine(ABC):
     name: ClassVar[str]
     """Name in profiles, manifests and docs: `postgres`, `duckdb`, `sqlite`, ..."""
     sqlglot_dialect: ClassVar[str]
+    warnings: tuple[str, ...] = ()
+    """What a person should know about the connection; filled by `connect`."""
     capabilities: ClassVar[frozenset[Capability]]
 
     @property

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import psycopg
+from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import TextLoader
 
@@ -41,20 +43,7 @@ _SETTINGS = {
     "max_parallel_workers_per_gather": "0",
 }
 
-_LIBPQ_KEYS = (
-    "host",
-    "hostaddr",
-    "port",
-    "user",
-    "sslmode",
-    "sslcert",
-    "sslkey",
-    "sslrootcert",
-    "sslcrl",
-    "connect_timeout",
-    "keepalives_idle",
-    "target_session_attrs",
-)
+_LIBPQ_KEYS = frozenset(item.keyword.decode() for item in pq.Conninfo.get_defaults()) - {"password", "dbname"}
 """dbt profile keys that libpq knows by the same name."""
 
 _NATIVE = frozenset({"bool", "int2", "int4", "int8", "oid", "float4", "float8", "bytea"})
@@ -201,7 +190,15 @@ def _connection_parameters(spec: ConnectionSpec) -> dict[str, Any]:
                 fix="Write it as postgresql://user@host:5432/database.",
             ) from None
     else:
-        parameters = {key: options[key] for key in _LIBPQ_KEYS if options.get(key) is not None}
+        query = options.get("query") or {}
+        for key in sorted(query.keys() - _LIBPQ_KEYS - {"password", "dbname"}):
+            raise ConfigurationError(
+                f"PostgreSQL connections have no parameter {key!r}",
+                where=spec.origin or None,
+                fix=_did_you_mean(key),
+            )
+        given = {**query, **options}
+        parameters = {key: given[key] for key in sorted(_LIBPQ_KEYS) if given.get(key) is not None}
         database = options.get("dbname") or options.get("database")
         if database is not None:
             parameters["dbname"] = database
@@ -217,6 +214,11 @@ def _connection_parameters(spec: ConnectionSpec) -> dict[str, Any]:
         "client_encoding": "UTF8",
         "application_name": "dictionary_pipeline",
     }
+
+
+def _did_you_mean(key: str) -> str:
+    close = difflib.get_close_matches(key, sorted(_LIBPQ_KEYS), 1)
+    return f"Did you mean {close[0]!r}?" if close else "Remove it from the URL."
 
 
 def _escaped(value: str) -> str:

@@ -57,7 +57,7 @@ class Bundle:
 
     def read(self, path: str) -> bytes:
         """Content of one file; KeyError when the bundle has none of that name."""
-        return self.content.read(self.files[path].sha256) or b""
+        return self.content.require(self.files[path].sha256)
 
     def frame(self, path: str) -> pl.DataFrame:
         """One Parquet file; KeyError when the bundle has none of that name."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from dictionary_pipeline.errors import ConfigurationError, ContractViolation, StoreConflict
+from dictionary_pipeline.errors import ConfigurationError, StoreConflict
 from dictionary_pipeline.publishing.archive import archive
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.lease import Lease
@@ -128,9 +128,7 @@ def _put_objects(store: Store, bundle: Bundle, current: StoredManifest | None) -
         if info in named and sizes.get(info.object_key) == info.bytes:
             reused += 1
             continue
-        content = bundle.content.read(info.sha256)
-        if content is None:
-            raise ContractViolation("a file of the bundle was not staged", where=info.object_key, fix="Build it again.")
+        content = bundle.content.require(info.sha256)
         if info.object_key in sizes or not store.create(info.object_key, content):
             store.write(info.object_key, content)
         written += 1

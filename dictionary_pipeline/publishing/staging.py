@@ -15,6 +15,7 @@ from types import TracebackType
 
 import polars as pl
 
+from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.publishing.manifest import FileInfo
 
 _ROW_GROUP = 100_000
@@ -27,6 +28,13 @@ class StagedContent:
     pack: Path
     offsets: Mapping[str, tuple[int, int]]
     """sha256 -> (offset, bytes) within the pack."""
+
+    def require(self, sha256: str) -> bytes:
+        """Content; raises ContractViolation when it was not staged."""
+        content = self.read(sha256)
+        if content is None:
+            raise ContractViolation("a file of the bundle was not staged", where=sha256, fix="Build the bundle again.")
+        return content
 
     def read(self, sha256: str) -> bytes | None:
         """Content, or null when it was not staged."""

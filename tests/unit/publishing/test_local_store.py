@@ -44,7 +44,7 @@ def test_every_store_reads_back_what_it_wrote(store: Store, tmp_path: Path) -> N
     store.write("a/c.txt", source)
     assert (store.read("a/b.txt"), store.read("a/c.txt"), store.read("a/d.txt")) == (b"one", b"from a file", None)
     assert (store.exists("a/b.txt"), store.exists("a"), store.exists("a/b.txt/c")) == (True, False, False)
-    store.delete(["a/b.txt", "never/there"])
+    store.delete(["a/b.txt", "never/there", "a/c.txt/below"])
     assert store.read("a/b.txt") is None
 
 
@@ -171,8 +171,23 @@ def test_an_unwritable_folder_is_named_with_the_fix(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == (
-        "/: this account may not write here. Choose a folder that this account may write, or change its permissions.\n"
+        "/: this account may not use this folder. Choose a folder that this account may read and write, "
+        "or change its permissions.\n"
     )
+
+
+def test_a_folder_that_cannot_be_read_is_an_error_and_not_an_empty_listing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    store.write("a/b", b"1")
+
+    def refuse(path: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(StoreError, match="this account may not use this folder"):
+        list(store.list(""))
 
 
 @pytest.mark.parametrize("key", ["../x", "/x", "a//b", "a/../b", "", "."])
@@ -181,6 +196,7 @@ def test_keys_cannot_leave_the_root(key: str, tmp_path: Path) -> None:
         LocalStore(tmp_path / "root").write(key, b"1")
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux's /proc tells which file is flushed")
 def test_a_swap_flushes_what_was_written_before_it_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed: list[str] = []
     real = os.fsync
