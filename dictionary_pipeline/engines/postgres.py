@@ -68,8 +68,7 @@ class PostgresSession(Session):
             if timeout_ms != self._timeout_ms:
                 self._connection.execute(f"SET statement_timeout = {timeout_ms}".encode())
                 self._timeout_ms = timeout_ms
-            # A savepoint keeps the snapshot alive when the statement fails.
-            with self._connection.transaction() if self._in_snapshot else contextlib.nullcontext():
+            with self._savepoint() if self._in_snapshot else contextlib.nullcontext():
                 return self._connection.execute(sql.encode()).fetchall()
 
     @contextlib.contextmanager
@@ -96,6 +95,20 @@ class PostgresSession(Session):
     @property
     def _in_snapshot(self) -> bool:
         return self._connection.info.transaction_status is psycopg.pq.TransactionStatus.INTRANS
+
+    @contextlib.contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        """Keep the snapshot alive when the statement fails.
+
+        The savepoint is not released: a few dozen of one name cost nothing and the statement would be one more.
+        """
+        self._connection.execute("SAVEPOINT statement")
+        try:
+            yield
+        except psycopg.Error:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK TO SAVEPOINT statement")
+            raise
 
     @contextlib.contextmanager
     def _translated_errors(self) -> Iterator[None]:
