@@ -97,6 +97,15 @@ PROFILES: Schema = {
     "mean_length": _F,  # characters per non-null value
 }
 VALUES: Schema = {"schema": _S, "table": _S, "column": _S, "value": _S, "count": _I}
+SENSITIVITY: Schema = {
+    "schema": _S,
+    "table": _S,
+    "column": _S,
+    "category": _S,  # Presidio's entity names where they exist, else the product's
+    "confidence": _F,  # 0..1
+    "reason": _S,  # for people; never a value
+    "treatment": _S,  # deny (never read) | withhold (read in memory, not published) | mask | allow
+}
 RELATIONSHIPS: Schema = {
     "from_schema": _S,
     "from_table": _S,

@@ -22,7 +22,11 @@ _RELATION_FRAMES: Mapping[str, frames.Schema] = {
     "roles": frames.ROLES,
     "join_graph": frames.JOIN_GRAPH,
 }
-_SAMPLE_FRAMES: Mapping[str, frames.Schema] = {"profiles": frames.PROFILES, "values": frames.VALUES}
+_SAMPLE_FRAMES: Mapping[str, frames.Schema] = {
+    "profiles": frames.PROFILES,
+    "values": frames.VALUES,
+    "sensitivity": frames.SENSITIVITY,
+}
 _DEFINITION_FRAMES: Mapping[str, frames.Schema] = {
     "tables": frames.TABLE_DEFINITIONS,
     "columns": frames.COLUMN_DEFINITIONS,

@@ -35,7 +35,7 @@ from dictionary_pipeline.publishing.verify import require_verified, verify
 from dictionary_pipeline.relationships.relate import relate
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check, StageReport
 from dictionary_pipeline.run import PipelineRun
-from dictionary_pipeline.sampling.privacy import withheld_columns
+from dictionary_pipeline.sampling.privacy import withheld_of
 from dictionary_pipeline.sampling.sample import SampleResult, sample_tables
 from dictionary_pipeline.state import StageState, load_stage, require_stages, save_stage
 
@@ -91,7 +91,7 @@ def column_samples(run: PipelineRun) -> StageReport:
     only = run.options.covers if previous else None
     result = sample_tables(run.engine, catalog, run.config, previous=previous, only=only, on_table=step)
     state = save_stage(run.store, SAMPLES, *handover.sample_parts(result), _outputs(upstream))
-    withheld = withheld_columns(catalog, run.config)
+    withheld = withheld_of(result.sensitivity)
     profiles = result.profiles
     rows_per_table = profiles.group_by("schema", "table").agg(pl.col("sampled_rows").max())["sampled_rows"]
     return StageReport(
@@ -157,9 +157,9 @@ def relationship_graph(run: PipelineRun) -> StageReport:
 def entity_definitions(run: PipelineRun) -> StageReport:
     """Write definitions: human over database over derived, each with its source."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS)
-    catalog = _shown_catalog(run, upstream[SNAPSHOT])
-    profiles = handover.samples_from(upstream[SAMPLES]).profiles
-    definitions = define(catalog, profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
+    samples = handover.samples_from(upstream[SAMPLES])
+    catalog = _shown_catalog(upstream[SNAPSHOT], samples)
+    definitions = define(catalog, samples.profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
     state = save_stage(run.store, DEFINITIONS, *handover.definition_parts(definitions), _outputs(upstream))
     sources = _counts(definitions.tables["definition_source"])
     shown = definitions.tables.select("schema", "table", "entity_name", "definition_source", "definition")
@@ -185,10 +185,12 @@ def entity_definitions(run: PipelineRun) -> StageReport:
 def knowledge_graph(run: PipelineRun) -> StageReport:
     """Extract the exact knowledge graph of tables, views, columns and their relationships."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS)
-    catalog = _shown_catalog(run, upstream[SNAPSHOT])
+    samples = handover.samples_from(upstream[SAMPLES])
+    catalog = _shown_catalog(upstream[SNAPSHOT], samples)
     relations = handover.relations_from(upstream[RELATIONS])
-    profiles = handover.samples_from(upstream[SAMPLES]).profiles
-    entities, edges = build_graph(catalog, profiles, relations, handover.definitions_from(upstream[DEFINITIONS]))
+    entities, edges = build_graph(
+        catalog, samples.profiles, relations, handover.definitions_from(upstream[DEFINITIONS])
+    )
     previous = read_previous(run.store)
     graph = KnowledgeGraph(entities, edges, extend_ids(previous.ids if previous else None, graph_keys(entities, edges)))
     findings = check_graph(catalog, relations, graph)
@@ -312,7 +314,7 @@ def bundle_inputs(
         join_graph=relations.join_graph,
         table_definitions=definitions.tables,
         column_definitions=definitions.columns,
-        withheld=withheld_columns(catalog, run.config),
+        withheld=withheld_of(samples.sensitivity),
         graph_files=graph_files,
         problems=sorted_unique(problems),
         config=run.config,
@@ -320,10 +322,9 @@ def bundle_inputs(
     )
 
 
-def _shown_catalog(run: PipelineRun, state: StageState) -> Catalog:
+def _shown_catalog(state: StageState, samples: SampleResult) -> Catalog:
     """The catalog without literals that could be values of a withheld column: what texts are made from."""
-    catalog = handover.catalog_from(state)
-    return scrub_catalog(catalog, withheld_columns(catalog, run.config))
+    return scrub_catalog(handover.catalog_from(state), withheld_of(samples.sensitivity))
 
 
 def _previous_samples(run: PipelineRun) -> SampleResult | None:

@@ -87,6 +87,11 @@ def withheld_columns(catalog: Catalog, config: DatabaseConfig) -> pl.DataFrame:
     return frames.from_rows(rows, WITHHELD)
 
 
+def withheld_of(sensitivity: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.SENSITIVITY` whose values appear nowhere, as `WITHHELD`."""
+    return sensitivity.filter(pl.col("treatment").is_in(["deny", "withhold"])).select(list(WITHHELD))
+
+
 class _Pattern:
     """A glob on `column`, `table.column` or `schema.table.column`, part by part."""
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session, TypeClass
@@ -43,6 +44,8 @@ class SampleResult:
     problems: tuple[Problem, ...]
     statements: int
     """Sampling statements sent."""
+    sensitivity: pl.DataFrame
+    """`frames.SENSITIVITY`: sensitive columns and what is done about them, in catalog order."""
 
 
 def sample_tables(
@@ -99,6 +102,7 @@ def sample_tables(
         collector.values(),
         sorted_unique(problems),
         reader.statements,
+        frames.fit(withheld.with_columns(confidence=pl.lit(1.0), treatment=pl.lit("deny")), frames.SENSITIVITY),
     )
 
 
