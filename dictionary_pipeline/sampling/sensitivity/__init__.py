@@ -1,0 +1,1 @@
+"""Which columns hold personal or secret values: a detector over names, types, context and values."""
