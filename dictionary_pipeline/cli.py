@@ -6,7 +6,6 @@ partial. Results go to stdout, progress, warnings and errors to stderr.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +16,8 @@ from dictionary_pipeline import __version__
 from dictionary_pipeline.errors import DictionaryError
 
 PREDECESSOR_ENGINES = ("postgres", "snowflake", "databricks", "tsql", "sqlite")
-DEBUG_VARIABLE = "DICTIONARY_PIPELINE_DEBUG"
+_TYPER_INTERRUPTED = 130
+_INTERRUPTED = "interrupted; nothing half-written was published"
 
 app = typer.Typer(
     name="data_dictionary",
@@ -105,6 +105,16 @@ def validate(project: Project = None, json: Json = False) -> None:
 
 
 @app.command()
+def plan(
+    name: Annotated[str, typer.Argument(help="A configured database.")], project: Project = None, json: Json = False
+) -> None:
+    """Tell what a run would do; reads the catalog only."""
+    from dictionary_pipeline.plan import show_plan
+
+    raise typer.Exit(show_plan(name, project, as_json=json))
+
+
+@app.command()
 def init(folder: Annotated[Path, typer.Argument(help="Folder to write dbt_like_configs/ into.")]) -> None:
     """Write a commented configuration to start from."""
     from dictionary_pipeline.commands import init_project
@@ -135,23 +145,25 @@ def expand_predecessor_spelling(arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    from dictionary_pipeline.terminal import complain, prepare_streams
+    from dictionary_pipeline.unexpected import unexpected
+
+    prepare_streams()
     words = expand_predecessor_spelling(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=words, standalone_mode=True)
+    except SystemExit as leave:
+        if leave.code == _TYPER_INTERRUPTED:
+            complain("error", _INTERRUPTED)
+            sys.exit(1)
+        raise
     except DictionaryError as error:
-        _complain(str(error))
+        complain("error", str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        _complain("interrupted; nothing half-written was published")
+        complain("error", _INTERRUPTED)
         sys.exit(1)
-    except Exception as error:
-        if os.environ.get(DEBUG_VARIABLE):
-            raise
-        # A foreign exception's text can quote values of the database, so only its kind is shown.
-        _complain(f"unexpected {type(error).__name__}. Set {DEBUG_VARIABLE}=1 to see where, and report it.")
+    except Exception as error:  # noqa: BLE001 - shown by its kind, as its text can quote values of the database
+        complain("error", str(unexpected(error)))
         sys.exit(1)
     sys.exit(code or 0)
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"error: {text}\n")

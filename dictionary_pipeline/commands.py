@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from dictionary_pipeline.config.loader import find_project_folder, load_project, validate_project
@@ -20,13 +18,14 @@ from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.pipeline import RunSummary, run_database
+from dictionary_pipeline.publishing.lease import forget_released
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store
 from dictionary_pipeline.stages import STAGES
+from dictionary_pipeline.terminal import complain, errors, say
+from dictionary_pipeline.unexpected import unexpected
 
 _MOST_PROBLEMS = 20
-
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -100,20 +99,23 @@ def validate_configuration(project: Path | None, *, as_json: bool) -> int:
     folder = _folder(project)
     found = validate_project(folder)
     if as_json:
-        sys.stdout.write(json.dumps({"errors": [str(error) for error in found]}, ensure_ascii=False) + "\n")
+        say(json.dumps({"errors": [str(error) for error in found]}))
     for error in found:
-        errors.print(f"error: {error}", markup=False)
+        complain("error", str(error))
     if not found and not as_json:
         count = len(load_project(folder).databases)
-        sys.stdout.write(f"{folder / 'dbt_like_configs'}: {count} database{'' if count == 1 else 's'}, no error.\n")
+        say(f"{folder / 'dbt_like_configs'}: {count} database{'' if count == 1 else 's'}, no error.")
     return ConfigurationError.exit_code if found else 0
 
 
 def init_project(folder: Path) -> int:
     """`init`: write the commented templates."""
-    for path in write_project(folder):
-        sys.stdout.write(f"wrote {path}\n")
-    sys.stdout.write("Next: edit dbt_like_configs/profiles.yml, then `data_dictionary add NAME --profile PROFILE`.\n")
+    written = write_project(folder)
+    for path in written:
+        say(f"wrote {path}")
+    if not written:
+        say(f"{folder}: every file is there already and was left alone")
+    say("Next: edit dbt_like_configs/profiles.yml, then `data_dictionary add NAME --profile PROFILE`.")
     return 0
 
 
@@ -129,18 +131,21 @@ def add_database(name: str, url: str | None, profile: str | None, project: Path 
         )
     folder = _folder(project)
     path = write_database(folder, name, profile=profile, url_env=url.removeprefix("env:") if url else None)
-    sys.stdout.write(f"wrote {path}\n")
     loaded = load_project(folder)
     if name not in loaded.databases:
+        path.unlink()  # or the corrected command would be told that the database is configured already
         raise ConfigurationError(next(item.error for item in loaded.invalid if item.name == name))
+    say(f"wrote {path}")
     config = loaded.databases[name]
     engine = create_engine(config.connection)
     with engine.open() as session:
         catalog = take_snapshot(engine, session, config.selection)
-    sys.stdout.write(f"connected to {engine.server}: {catalog.tables.height} tables and views\n")
+    say(f"connected to {engine.server}: {catalog.tables.height} tables and views")
+    for warning in engine.warnings:
+        complain("warning", warning)
     for problem in catalog.problems[:_MOST_PROBLEMS]:
-        errors.print(f"warning: {problem.object}: {problem.message}. {problem.hint}", markup=False)
-    sys.stdout.write(f"Next: data_dictionary run {name}\n")
+        complain("warning", f"{problem.object}: {problem.message}. {problem.hint}")
+    say(f"Next: data_dictionary run {name}")
     return 0
 
 
@@ -158,13 +163,19 @@ def _folder_or_none() -> Path | None:
 def _run_shown(config: DatabaseConfig, store: LocalStore, options: RunOptions) -> RunSummary:
     """Run one database with a progress bar on a terminal and say how it ended."""
     for warning in config.warnings:
-        errors.print(f"warning: {warning}", markup=False)
+        complain("warning", warning)
     with _progress(config.name) as (bar, task):
 
         def show(stage: str, done: int, total: int) -> None:
             bar.update(task, description=f"{config.name}: {stage}", completed=done, total=total)
 
-        return run_database(config, store, options=options, progress=show)
+        try:
+            summary = run_database(config, store, options=options, progress=show)
+        except Exception as error:  # noqa: BLE001 - a defect met in one database must not cost the others
+            summary = RunSummary(config.name, "", store.location, (), unexpected(error))
+    if summary.error is not None:
+        forget_released(store)
+    return summary
 
 
 @contextmanager
@@ -178,27 +189,27 @@ def _finish(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
     """Results to stdout, errors and problems to stderr."""
     if as_json:
         bodies = [summary.as_json() for summary in summaries]
-        sys.stdout.write(json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False) + "\n")
+        say(json.dumps(bodies[0] if len(bodies) == 1 else bodies))
     for summary in summaries:
         if summary.error is not None:
-            errors.print(f"error: {summary.database}: {summary.error}", markup=False)
+            complain(f"error: {summary.database}", str(summary.error))
             continue
         for warning in summary.warnings[:_MOST_PROBLEMS]:
-            errors.print(f"warning: {warning}", markup=False)
+            complain("warning", warning)
         for problem in summary.problems[:_MOST_PROBLEMS]:
-            errors.print(
-                f"problem: {problem.object} ({problem.stage}): {problem.message}. {problem.hint}", markup=False
-            )
+            complain("problem", f"{problem.object} ({problem.stage}): {problem.message}. {problem.hint}")
         if len(summary.problems) > _MOST_PROBLEMS:
             errors.print(f"... and {len(summary.problems) - _MOST_PROBLEMS} more; all are in manifest.json")
         if not as_json:
-            sys.stdout.write(_one_line(summary) + "\n")
+            say(_one_line(summary))
 
 
 def _one_line(summary: RunSummary) -> str:
     metrics = {key: value for report in summary.reports for key, value in report.metrics.items()}
+    withheld = f"; {metrics['columns_withheld']} columns withheld (see catalog/columns.parquet)"
     state = "complete" if summary.exit_code == 0 else f"partial, {len(summary.problems)} problems"
     return (
         f"{summary.database}: {state}; {metrics['tables']} tables, {metrics['views']} views, "
-        f"{metrics['relationships']} relationships; {metrics['status']} at {summary.location}"
+        f"{metrics['relationships']} relationships{withheld if metrics['columns_withheld'] else ''}; "
+        f"{metrics['status']} at {summary.location}"
     )

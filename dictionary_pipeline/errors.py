@@ -36,7 +36,8 @@ class DictionaryError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
         head = head.rstrip(".")
-        return f"{head}. {self.fix}" if self.fix else f"{head}."
+        end = "" if head.endswith("?") else "."
+        return f"{head}{end} {self.fix}" if self.fix else f"{head}{end}"
 
     def as_problem(self, object_name: str, stage: str) -> Problem:
         """Turn the error into a row of the manifest's `problems`."""

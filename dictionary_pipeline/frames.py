@@ -80,6 +80,10 @@ LINEAGE: Schema = {
     "source_column": _S,
     "origin": _S,  # catalog | parsed
 }
+VIEW_LINEAGE: Schema = {
+    **LINEAGE,
+    "is_plain": _B,  # the view's column is the source column unchanged; null at table level; not published
+}
 PROFILES: Schema = {
     "schema": _S,
     "table": _S,
@@ -90,11 +94,19 @@ PROFILES: Schema = {
     "distinct_estimate": _I,
     "samples": _LS,  # JSON texts, at most 5; null when failed or withheld
     "allowed_values": _LS,  # JSON texts; null unless known to be complete
-    "allowed_values_origin": _S,  # enum | domain | check | boolean | dbt | human | scan
+    "allowed_values_origin": _S,  # enum | domain | check | boolean | dbt | human | lookup | scan
     "complete": _B,  # every row of the table was read
     "min": _S,
     "max": _S,
     "mean_length": _F,  # characters per non-null value
+}
+VERIFICATIONS: Schema = {
+    "schema": _S,
+    "table": _S,
+    "column": _S,
+    "outcome": _S,  # set (its values are all known) | open (too many) | unfinished (out of time)
+    "mark": _S,  # moves with changes of the table's rows; null when nothing tells
+    "seconds": _F,  # time that the statement was given
 }
 VALUES: Schema = {"schema": _S, "table": _S, "column": _S, "value": _S, "count": _I}
 SENSITIVITY: Schema = {

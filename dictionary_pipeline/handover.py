@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import polars as pl
+
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog, Identity
 from dictionary_pipeline.enrichment.definitions import Definitions
@@ -18,7 +20,7 @@ from dictionary_pipeline.state import StageState
 _RELATION_FRAMES: Mapping[str, frames.Schema] = {
     "relationships": frames.RELATIONSHIPS,
     "keys": frames.KEYS,
-    "lineage": frames.LINEAGE,
+    "lineage": frames.VIEW_LINEAGE,
     "roles": frames.ROLES,
     "join_graph": frames.JOIN_GRAPH,
 }
@@ -26,6 +28,7 @@ _SAMPLE_FRAMES: Mapping[str, frames.Schema] = {
     "profiles": frames.PROFILES,
     "values": frames.VALUES,
     "sensitivity": frames.SENSITIVITY,
+    "verifications": frames.VERIFICATIONS,
 }
 _DEFINITION_FRAMES: Mapping[str, frames.Schema] = {
     "tables": frames.TABLE_DEFINITIONS,
@@ -79,6 +82,12 @@ def samples_from(state: StageState) -> SampleResult:
     )
 
 
+def verdicts_from(state: StageState | None) -> pl.DataFrame:
+    """`frames.SENSITIVITY` that `column_samples` left; empty when it never ran."""
+    found = state.frames.get("sensitivity") if state else None
+    return frames.empty(frames.SENSITIVITY) if found is None else frames.fit(found, frames.SENSITIVITY)
+
+
 def relation_parts(graph: RelationshipGraph) -> Parts:
     """Frames and facts of the relationship graph."""
     facts = {"unmatched": list(graph.unmatched), "unresolved": list(graph.unresolved)}
@@ -127,5 +136,7 @@ def _rows(problems: Iterable[Problem]) -> list[list[str | None]]:
 
 
 def _frames(state: StageState, schemas: Mapping[str, frames.Schema]) -> dict[str, Any]:
-    """The named frames, with every column that this version expects."""
-    return {name: frames.fit(state.frames[name], schema) for name, schema in schemas.items()}
+    """The named frames, with every column that this version expects; a frame of older state may be missing."""
+    return {
+        name: frames.fit(state.frames.get(name, frames.empty(schema)), schema) for name, schema in schemas.items()
+    }

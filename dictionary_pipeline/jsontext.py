@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -41,3 +42,18 @@ def loads_strict(text: str | bytes) -> Any:
         return result
 
     return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every text and number within a parsed JSON value as text, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from value
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)

@@ -88,6 +88,8 @@ def run_database(
 
 def _run_stages(run: PipelineRun, reports: list[StageReport], on_stage: Callable[[StageReport], None]) -> None:
     for stage in STAGES:
+        if run.lease is not None:
+            run.lease.ensure_held()  # a run that was suspended must not write between the stages of another
         run.progress(stage.name, 0, 1)
         report = stage.run(run)
         reports.append(report)

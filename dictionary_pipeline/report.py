@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.problems import Problem
 
 MAX_TABLE_ROWS = 200
 """Rows of a table shown in the Dagster UI at most (an event must stay small)."""
+MAX_IMAGE_BYTES = 42_000
+"""Size of all pictures of a stage at most; within an event they take a third more."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,14 @@ class Check:
     """How many findings there are."""
 
 
+class Refused(ContractViolation):
+    """A gate refused a stage's result; `checks` tell the outcome of every gate."""
+
+    def __init__(self, refusal: ContractViolation, checks: tuple[Check, ...]) -> None:
+        super().__init__(refusal.what, where=refusal.where, fix=refusal.fix, code=refusal.code)
+        self.checks = checks
+
+
 @dataclass(frozen=True)
 class StageReport:
     """Result of one stage."""
@@ -34,6 +45,8 @@ class StageReport:
     """Fixed names per stage; numbers are plottable over runs."""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Small frames for people, most important rows first."""
+    images: Mapping[str, bytes] = field(default_factory=dict)
+    """SVG pictures, small enough together for an event (`MAX_IMAGE_BYTES`)."""
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     """Sentences about what people gave wrongly; the dictionary is not partial because of them."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from dictionary_pipeline import handover, jsontext
-from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline import handover, jsontext, withholding
+from dictionary_pipeline.engines.metering import usage, usage_metrics
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
@@ -31,16 +31,21 @@ from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
 from dictionary_pipeline.publishing.scrub import scrub_catalog
-from dictionary_pipeline.publishing.verify import require_verified, verify
-from dictionary_pipeline.relationships.relate import relate
-from dictionary_pipeline.report import MAX_TABLE_ROWS, Check, StageReport
+from dictionary_pipeline.publishing.sealed import save_sealed
+from dictionary_pipeline.publishing.verify import PRIVACY, Finding, require_verified, verify
+from dictionary_pipeline.relationships.diagram.diagrams import er_diagrams
+from dictionary_pipeline.relationships.relate import Evidence, relate
+from dictionary_pipeline.relationships.report import CHECKS as RELATION_CHECKS
+from dictionary_pipeline.relationships.report import relationship_report
+from dictionary_pipeline.report import MAX_TABLE_ROWS, Check, Refused, StageReport
 from dictionary_pipeline.run import PipelineRun
-from dictionary_pipeline.sampling.privacy import withheld_of
+from dictionary_pipeline.sampling.privacy import masked_of, withheld_of
 from dictionary_pipeline.sampling.sample import SampleResult, sample_tables
 from dictionary_pipeline.state import StageState, load_stage, require_stages, save_stage
 
 SNAPSHOT, SAMPLES, RELATIONS = "schema_snapshot", "column_samples", "relationship_graph"
 DEFINITIONS, GRAPH, PUBLISHED = "entity_definitions", "knowledge_graph", "published_dictionary"
+_VERDICTS = ("sensitivity",)
 
 
 class StageSpec(NamedTuple):
@@ -53,8 +58,10 @@ class StageSpec(NamedTuple):
 
 def schema_snapshot(run: PipelineRun) -> StageReport:
     """Read the catalog: tables, columns, keys, views, fingerprints."""
+    before = usage(run.engine.meter)
     with run.engine.open() as session:
         catalog = take_snapshot(run.engine, session, run.config.selection)
+    catalog = withholding.scrub_known(catalog, run.config, run.store, load_stage(run.store, SAMPLES, only=_VERDICTS))
     state = save_stage(run.store, SNAPSHOT, *handover.catalog_parts(catalog), {})
     tables = catalog.tables
     return StageReport(
@@ -67,8 +74,10 @@ def schema_snapshot(run: PipelineRun) -> StageReport:
             "foreign_keys": catalog.foreign_keys.height,
             "schema_fingerprint": catalog.fingerprint or "",
             "problems": len(catalog.problems),
+            **usage_metrics(run.engine.meter, before),
         },
-        tables={"table_list": _head(tables.select("schema", "table", "kind", "row_estimate", "comment"))},
+        # Comments can quote values that only sampling recognises, and events are kept.
+        tables={"table_list": _head(tables.select("schema", "table", "kind", "row_estimate"))},
         problems=catalog.problems,
         warnings=run.engine.warnings,
         checks=(_check("catalog_is_complete", "Every object of the selection could be read", catalog.problems),),
@@ -89,9 +98,16 @@ def column_samples(run: PipelineRun) -> StageReport:
 
     previous = _previous_samples(run)
     only = run.options.covers if previous else None
+    before = usage(run.engine.meter)
     result = sample_tables(run.engine, catalog, run.config, previous=previous, only=only, on_table=step)
-    state = save_stage(run.store, SAMPLES, *handover.sample_parts(result), _outputs(upstream))
-    withheld = withheld_of(result.sensitivity)
+    sealed = withholding.sealed_values(run.store, result, previous)
+    shown = scrub_catalog(catalog, result.sensitivity, sealed)
+    snapshot = upstream[SNAPSHOT].output
+    if not withholding.same_texts(shown, catalog):
+        snapshot = save_stage(run.store, SNAPSHOT, *handover.catalog_parts(shown), {}).output
+    state = save_stage(run.store, SAMPLES, *handover.sample_parts(result), {SNAPSHOT: snapshot})
+    save_sealed(run.store, sealed, state.output)
+    hidden = result.sensitivity.filter(pl.col("treatment") != "allow")
     profiles = result.profiles
     rows_per_table = profiles.group_by("schema", "table").agg(pl.col("sampled_rows").max())["sampled_rows"]
     return StageReport(
@@ -100,12 +116,14 @@ def column_samples(run: PipelineRun) -> StageReport:
             "entities": total,
             "statements": result.statements,
             "sampled_rows": int(rows_per_table.sum()),
-            "columns_withheld": withheld.height,
+            "columns_withheld": withheld_of(result.sensitivity).height,
+            "columns_masked": masked_of(result.sensitivity).height,
             "columns_with_allowed_values": int(profiles["allowed_values"].is_not_null().sum()),
             "values": result.values.height,
             "problems": len(result.problems),
+            **usage_metrics(run.engine.meter, before),
         },
-        tables={"withheld_columns": _head(withheld)},
+        tables={"withheld_columns": _head(hidden.drop("confidence"))},
         problems=result.problems,
         checks=(_check("tables_were_sampled", "Every readable table was sampled", result.problems),),
         output=state.output,
@@ -116,49 +134,20 @@ def relationship_graph(run: PipelineRun) -> StageReport:
     """Work out how tables relate: keys, relationships, lineage, roles, join paths."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES)
     catalog = handover.catalog_from(upstream[SNAPSHOT])
-    profiles = handover.samples_from(upstream[SAMPLES]).profiles
-    graph = relate(catalog, profiles, run.config.human, run.config.paths)
+    samples = handover.samples_from(upstream[SAMPLES])
+    config = run.config
+    engine = run.engine if config.sampling.enabled else None
+    evidence = Evidence(samples.values, samples.sensitivity, config.inference, engine, config.sampling.table_seconds)
+    graph = relate(catalog, samples.profiles, config.human, config.paths, evidence)
     state = save_stage(run.store, RELATIONS, *handover.relation_parts(graph), _outputs(upstream))
-    relationships = graph.relationships
-    origins = _counts(relationships["origin"])
-    shown = relationships.select(
-        pl.concat_str("from_schema", "from_table", separator=".").alias("from"),
-        pl.col("from_columns").list.join(", "),
-        pl.concat_str("to_schema", "to_table", separator=".").alias("to"),
-        pl.col("to_columns").list.join(", "),
-        "origin",
-        "cardinality",
-    )
-    return StageReport(
-        RELATIONS,
-        metrics={
-            "relationships": relationships.height,
-            "declared": origins.get("declared", 0),
-            "from_dbt": origins.get("dbt", 0),
-            "to_outside": relationships.filter("to_stub").height,
-            "lineage_edges": graph.lineage.height,
-            "unresolved_view_sources": len(graph.unresolved),
-            "tables_without_relationship": graph.join_graph.filter(pl.col("paths").list.len() == 0).height,
-            "unmatched_declarations": len(graph.unmatched),
-        },
-        tables={"relationship_list": _head(shown)},
-        warnings=graph.unmatched,
-        checks=(
-            _check(
-                "given_relationships_match_catalog",
-                "Every relationship given in YAML or dbt names existing columns",
-                graph.unmatched,
-            ),
-        ),
-        output=state.output,
-    )
+    return relationship_report(RELATIONS, catalog, graph, state.output)
 
 
 def entity_definitions(run: PipelineRun) -> StageReport:
     """Write definitions: human over database over derived, each with its source."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS)
     samples = handover.samples_from(upstream[SAMPLES])
-    catalog = _shown_catalog(upstream[SNAPSHOT], samples)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
     definitions = define(catalog, samples.profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
     state = save_stage(run.store, DEFINITIONS, *handover.definition_parts(definitions), _outputs(upstream))
     sources = _counts(definitions.tables["definition_source"])
@@ -169,6 +158,7 @@ def entity_definitions(run: PipelineRun) -> StageReport:
             "tables_defined": int(definitions.tables["definition"].is_not_null().sum()),
             "columns_defined": int(definitions.columns["definition"].is_not_null().sum()),
             **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "derived")},
+            "columns_inherited": int((definitions.columns["definition_source"] == "inherited").sum()),
             "unmatched_entries": len(definitions.unmatched),
             "problems": len(definitions.problems),
         },
@@ -186,7 +176,7 @@ def knowledge_graph(run: PipelineRun) -> StageReport:
     """Extract the exact knowledge graph of tables, views, columns and their relationships."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS)
     samples = handover.samples_from(upstream[SAMPLES])
-    catalog = _shown_catalog(upstream[SNAPSHOT], samples)
+    catalog = handover.catalog_from(upstream[SNAPSHOT])
     relations = handover.relations_from(upstream[RELATIONS])
     entities, edges = build_graph(
         catalog, samples.profiles, relations, handover.definitions_from(upstream[DEFINITIONS])
@@ -216,8 +206,12 @@ def published_dictionary(run: PipelineRun) -> StageReport:
     previous = read_previous(run.store)
     with tempfile.TemporaryDirectory(prefix="dictionary-bundle-") as staging:
         bundle = build_bundle(Path(staging), bundle_inputs(run, upstream, previous))
-        findings = verify(bundle)
-        require_verified(findings, run.config.name)
+        findings = verify(bundle, withholding.require_sealed(run.store, upstream[SAMPLES].output))
+        gates = _gates(findings)
+        try:
+            require_verified(findings, run.config.name)
+        except ContractViolation as refusal:
+            raise Refused(refusal, gates) from None
         if run.lease is None:
             outcome, tables = _plan(run, bundle, previous)
         else:
@@ -236,10 +230,19 @@ def published_dictionary(run: PipelineRun) -> StageReport:
         tables=tables,
         problems=facts.problems,
         checks=(
-            _check("bundle_is_valid", "Every file keeps the published contract", findings),
+            *gates,
             _check("dictionary_is_complete", "Every object could be described", facts.problems),
         ),
         output=jsontext.digest({path: info.sha256 for path, info in bundle.files.items()}),
+    )
+
+
+def _gates(findings: Sequence[Finding]) -> tuple[Check, ...]:
+    leaks = [finding for finding in findings if finding.check == PRIVACY]
+    others = [finding for finding in findings if finding.check != PRIVACY]
+    return (
+        _check("bundle_is_valid", "Every file keeps the published contract", others),
+        _check("no_sensitive_values_published", "No value of a withheld column stands in any file", leaks),
     )
 
 
@@ -252,6 +255,7 @@ def _publish(run: PipelineRun, bundle: Bundle, lease: Lease) -> Outcome:
     outcome: dict[str, int | float | str | bool] = {
         "status": report.status,
         "objects_written": report.objects_written,
+        "objects_purged": report.objects_purged,
         "plain_files_written": report.plain_written,
         "plain_files_deleted": report.plain_deleted,
     }
@@ -279,10 +283,12 @@ def _file_changes(changes: Changes) -> pl.DataFrame:
 STAGES: tuple[StageSpec, ...] = (
     StageSpec(SNAPSHOT, schema_snapshot, ("catalog_is_complete",)),
     StageSpec(SAMPLES, column_samples, ("tables_were_sampled",)),
-    StageSpec(RELATIONS, relationship_graph, ("given_relationships_match_catalog",)),
+    StageSpec(RELATIONS, relationship_graph, RELATION_CHECKS),
     StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog",)),
     StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog",)),
-    StageSpec(PUBLISHED, published_dictionary, ("bundle_is_valid", "dictionary_is_complete")),
+    StageSpec(
+        PUBLISHED, published_dictionary, ("bundle_is_valid", "no_sensitive_values_published", "dictionary_is_complete")
+    ),
 )
 
 
@@ -314,17 +320,16 @@ def bundle_inputs(
         join_graph=relations.join_graph,
         table_definitions=definitions.tables,
         column_definitions=definitions.columns,
-        withheld=withheld_of(samples.sensitivity),
+        sensitivity=samples.sensitivity,
         graph_files=graph_files,
         problems=sorted_unique(problems),
         config=run.config,
         previous=previous,
+        diagrams={
+            diagram.name: diagram.svg()
+            for diagram in er_diagrams(catalog, relations.relationships, relations.keys, relations.roles)
+        },
     )
-
-
-def _shown_catalog(state: StageState, samples: SampleResult) -> Catalog:
-    """The catalog without literals that could be values of a withheld column: what texts are made from."""
-    return scrub_catalog(handover.catalog_from(state), withheld_of(samples.sensitivity))
 
 
 def _previous_samples(run: PipelineRun) -> SampleResult | None:
@@ -352,5 +357,11 @@ def _check(name: str, question: str, findings: Sequence[Any]) -> Check:
     if not findings:
         return Check(name, True, f"{question}.")
     first = findings[0]
-    shown = f"{first.object}: {first.message}" if isinstance(first, Problem) else str(first)
+    match first:
+        case Problem():
+            shown = f"{first.object}: {first.message}"
+        case Finding():
+            shown = f"{first.path}: {first.message}"
+        case _:
+            shown = str(first)
     return Check(name, False, f"{question}: no, first of {len(findings)}: {shown}", len(findings))

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from dictionary_pipeline import jsontext
-from dictionary_pipeline.errors import StateMismatch, StoreError
+from dictionary_pipeline.errors import StateMismatch
 from dictionary_pipeline.publishing.store import Store
 
 _FOLDER = ".state/stages"
@@ -47,9 +47,10 @@ def save_stage(
         buffer = io.BytesIO()
         frame.write_parquet(buffer, compression="zstd", statistics=False)
         content = buffer.getvalue()
-        files[name] = f"{_FOLDER}/{stage}/{name}-{hashlib.sha256(content).hexdigest()[:24]}.parquet"
-        store.create(files[name], content)
-    output = jsontext.digest({"files": files, "facts": facts})
+        files[name] = f"{_FOLDER}/{stage}/{name}-{_hash(content)}.parquet"
+        if not store.create(files[name], content) and store.read(files[name]) != content:
+            store.write(files[name], content)  # damaged from outside, or by a power cut
+    output = _output(files, facts)
     pointer = {"format": _FORMAT, "output": output, "inputs": dict(inputs), "files": files, "facts": dict(facts)}
     data, key = jsontext.pretty(pointer).encode(), f"{_FOLDER}/{stage}.json"
     if store.read(key) != data:
@@ -59,30 +60,52 @@ def save_stage(
     return StageState(stage, output, dict(inputs), dict(facts), dict(frames))
 
 
-def load_stage(store: Store, stage: str) -> StageState | None:
-    """Read a stage's state, or null when there is none that this version can use."""
+def load_stage(store: Store, stage: str, *, only: Collection[str] | None = None) -> StageState | None:
+    """Read a stage's state, or null when there is none that this version can use.
+
+    State that is damaged is lost state: it is checked against its hashes, and computed again.
+
+    Args:
+        only: Names of the frames that are wanted; all by default.
+
+    Raises:
+        StoreError: the store cannot be read; that says nothing about the state.
+    """
     raw = store.read(f"{_FOLDER}/{stage}.json")
-    if raw is None:
+    pointer = _parse(raw) if raw is not None else None
+    if pointer is None:
         return None
-    try:
-        pointer = json.loads(raw)
-        if pointer.get("format") != _FORMAT:
+    loaded: dict[str, pl.DataFrame] = {}
+    for name, key in pointer["files"].items():
+        if only is not None and name not in only:
+            continue
+        data = store.read(key)
+        if data is None or _hash(data) not in key:
             return None
-        loaded = {name: _frame(store, key) for name, key in pointer["files"].items()}
-    except (ValueError, KeyError, pl.exceptions.PolarsError, FileNotFoundError) as broken:
-        raise StoreError(
-            f"the state of stage {stage} cannot be read ({type(broken).__name__})",
-            where=f"{store.location}/{_FOLDER}/{stage}.json",
-            fix="Delete the .state folder; the next run recomputes it.",
-        ) from None
+        loaded[name] = pl.read_parquet(io.BytesIO(data))
     return StageState(stage, pointer["output"], pointer["inputs"], pointer["facts"], loaded)
 
 
-def _frame(store: Store, key: str) -> pl.DataFrame:
-    data = store.read(key)
-    if data is None:
-        raise FileNotFoundError(key)
-    return pl.read_parquet(io.BytesIO(data))
+def _parse(raw: bytes) -> dict[str, Any] | None:
+    """A pointer as `save_stage` wrote it, or null for anything else."""
+    try:
+        pointer = json.loads(raw)
+        is_whole = (
+            pointer["format"] == _FORMAT
+            and isinstance(pointer["inputs"], dict)
+            and pointer["output"] == _output(pointer["files"], pointer["facts"])
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+    return pointer if is_whole else None
+
+
+def _output(files: Mapping[str, str], facts: Mapping[str, Any]) -> str:
+    return jsontext.digest({"files": files, "facts": facts})
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:24]
 
 
 def require_stages(store: Store, *stages: str) -> dict[str, StageState]:

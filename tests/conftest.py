@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from servers.mariadb import MariaDBServer, running_mariadb
 from servers.postgres import PostgresServer, running_postgres
 
 
@@ -12,4 +13,11 @@ from servers.postgres import PostgresServer, running_postgres
 def postgres() -> Iterator[PostgresServer]:
     """A running PostgreSQL: `.admin_url`, `.create_database(name, script)`."""
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDBServer]:
+    """A running MariaDB (or the MySQL of DD_TEST_MYSQL_URL): `.url(database)`, `.create_database(name, *statements)`."""
+    with running_mariadb() as server:
         yield server

@@ -11,8 +11,9 @@ from dictionary_pipeline.config import urls
 from dictionary_pipeline.config.engine_options import BY_NAME, ConnectionType, Option, is_secret_name
 from dictionary_pipeline.config.environment import parse_template, render
 from dictionary_pipeline.config.faults import did_you_mean, each, raise_all
+from dictionary_pipeline.config.plugins import plugin_type
 from dictionary_pipeline.config.resolved import ConnectionSpec, Secret
-from dictionary_pipeline.config.yamlfile import Document, Loc, scalar_text
+from dictionary_pipeline.config.yamlfile import Document, Loc, scalar_text, user_path
 from dictionary_pipeline.errors import ConfigurationError
 
 _SECRET_FIX = "Write \"{{ env_var('NAME') }}\" there and put NAME=... into .env."
@@ -48,7 +49,7 @@ def read_connection(
         fix = f"Add one of: {', '.join(sorted(BY_NAME))}; or give a url: alone."
         raise document.error(loc, "the connection has no 'type'", fix)
     declared = scalar_text(render(data.get("type") or "sqlalchemy", document, (*loc, "type")))
-    kind = BY_NAME.get(declared.lower())
+    kind = BY_NAME.get(declared.lower()) or plugin_type(declared)
     if kind is None:
         fix = did_you_mean(declared, BY_NAME, noun="types")
         raise document.error((*loc, "type"), f"unknown connection type {declared!r}", fix)
@@ -168,7 +169,7 @@ class _Reader:
         text = scalar_text(result)
         if option.kind == "path" and option.required:
             return urls.file_path(text, origin=f"{self.document.where(at)}: {at[-1]}", folder=self.folder)
-        return str(Path(text).expanduser()) if option.kind == "path" else text
+        return str(user_path(text)) if option.kind == "path" else text
 
     def _mapping(self, value: Any, at: Loc) -> Any:
         if not isinstance(value, dict):

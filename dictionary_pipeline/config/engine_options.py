@@ -31,10 +31,13 @@ class ConnectionType(NamedTuple):
     options: tuple[Option, ...]
     aliases: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
+    takes_any: bool = False
+    """Every key is an option: the package that brings the engine knows them."""
 
     def find(self, key: str) -> Option | None:
         """The option that a key of the file means."""
-        return next((option for option in self.options if key == option.key or key in option.aliases), None)
+        found = next((option for option in self.options if key == option.key or key in option.aliases), None)
+        return Option(key, "", secret=is_secret_name(key)) if found is None and self.takes_any else found
 
     def names(self) -> tuple[str, ...]:
         """All keys that mean an option of this type."""

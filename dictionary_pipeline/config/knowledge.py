@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from dictionary_pipeline.config.dbt_tests import Malformed, Plain, Ref
 from dictionary_pipeline.config.environment import render
 from dictionary_pipeline.config.faults import did_you_mean, each, raise_all
 from dictionary_pipeline.config.meta import column_meta, table_meta
-from dictionary_pipeline.config.models import DatabaseFile
+from dictionary_pipeline.config.models import DatabaseFile, DatabaseRelationship
 from dictionary_pipeline.config.resolved import HumanColumn, HumanKey, HumanKnowledge, HumanRelationship, HumanTable
 from dictionary_pipeline.config.sources import Source, SourceColumn, SourceTable
 from dictionary_pipeline.config.yamlfile import Document, Loc, scalar_text
@@ -39,7 +39,9 @@ def read_knowledge(file: DatabaseFile, document: Document, is_foreign: IsForeign
     reader = _Reader(document, is_foreign)
     reader.read(file)
     raise_all(reader.errors)
-    knowledge = HumanKnowledge(tuple(reader.tables), tuple(reader.keys), tuple(reader.relationships))
+    knowledge = HumanKnowledge(
+        tuple(reader.tables), tuple(reader.keys), tuple(reader.relationships), tuple(reader.rejected)
+    )
     return Told(knowledge, tuple(reader.warnings))
 
 
@@ -67,6 +69,7 @@ class _Reader:
     tables: list[HumanTable] = field(default_factory=list)
     keys: list[HumanKey] = field(default_factory=list)
     relationships: list[HumanRelationship] = field(default_factory=list)
+    rejected: list[HumanRelationship] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[ConfigurationError] = field(default_factory=list)
 
@@ -76,12 +79,17 @@ class _Reader:
         self._refuse_repeated("table", [(f"{place.schema}.{place.name}", place.loc) for place in self.places])
         for place in self.places:
             self._table(place)
-        for at, item in enumerate(file.relationships):
-            loc: Loc = ("relationships", at)
+        self._given(file.relationships, "relationships", self.relationships)
+        self._given(file.relationships_rejected, "relationships_rejected", self.rejected)
+
+    def _given(self, items: Sequence[DatabaseRelationship], key: str, found: list[HumanRelationship]) -> None:
+        for at, item in enumerate(items):
+            loc: Loc = (key, at)
             child = self._resolve(item.from_, (*loc, "from"), None)
             parent = self._resolve(item.to, (*loc, "to"), None)
             if child and parent:
-                self._relate(child, item.columns, parent, item.to_columns, loc)
+                origin = self.document.where(loc)
+                found.append(HumanRelationship(*child, item.columns, *parent, item.to_columns, origin))
 
     def _source(self, source: Source, loc: Loc) -> None:
         try:

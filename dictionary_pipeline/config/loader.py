@@ -19,22 +19,27 @@ from dictionary_pipeline.config.faults import each
 from dictionary_pipeline.config.knowledge import IsForeign, Told, read_knowledge
 from dictionary_pipeline.config.manifest import read_manifest
 from dictionary_pipeline.config.merge import merge_knowledge
-from dictionary_pipeline.config.models import DatabaseFile, Limits, ProjectFile
+from dictionary_pipeline.config.model_section import model_settings
+from dictionary_pipeline.config.models import DatabaseFile, Limits, Privacy, ProjectFile
 from dictionary_pipeline.config.profiles import Profiles, UnknownName
 from dictionary_pipeline.config.resolved import (
     AutomationConfig,
+    ColumnPatterns,
+    ColumnRule,
     ConnectionSpec,
     DatabaseConfig,
     HumanKnowledge,
+    InferenceSettings,
     InvalidDatabase,
     PathLimits,
+    PrivacyPolicy,
     Project,
     PublishTarget,
     SamplingLimits,
     Selection,
 )
 from dictionary_pipeline.config.validation import validate
-from dictionary_pipeline.config.yamlfile import Document, read_yaml, shown_path
+from dictionary_pipeline.config.yamlfile import Document, read_yaml, shown_path, user_path
 from dictionary_pipeline.errors import ConfigurationError
 
 CONFIG_FOLDER = "dbt_like_configs"
@@ -72,7 +77,7 @@ def load_project(folder: Path) -> Project:
     root = folder.resolve()
     _require_folder(root)
     load_env_file(root)
-    file = _read_project_file(root)
+    file = read_project_file(root)
     databases: dict[str, DatabaseConfig] = {}
     invalid: list[InvalidDatabase] = []
     for path in _database_files(root):
@@ -97,7 +102,7 @@ def validate_project(folder: Path) -> tuple[ConfigurationError, ...]:
     try:
         _require_folder(root)
         load_env_file(root)
-        file = _read_project_file(root)
+        file = read_project_file(root)
     except ConfigurationError as error:
         errors += each(error)
     profiles = profiles_of(file, root)
@@ -115,12 +120,12 @@ def validate_project(folder: Path) -> tuple[ConfigurationError, ...]:
 
 def project_profiles(folder: Path) -> Profiles:
     """The profiles file of a project folder. Raises ConfigurationError when `project.yml` is wrong."""
-    return profiles_of(_read_project_file(folder.resolve()), folder.resolve())
+    return profiles_of(read_project_file(folder.resolve()), folder.resolve())
 
 
 def profiles_of(file: ProjectFile, root: Path) -> Profiles:
     """The profiles file that `project.yml` names."""
-    return Profiles((root / Path(file.profiles_path).expanduser()).absolute(), root)
+    return Profiles((root / user_path(file.profiles_path)).absolute(), root)
 
 
 def _require_folder(root: Path) -> None:
@@ -132,7 +137,8 @@ def _require_folder(root: Path) -> None:
         )
 
 
-def _read_project_file(root: Path) -> ProjectFile:
+def read_project_file(root: Path) -> ProjectFile:
+    """`project.yml`, the defaults when there is none. Raises ConfigurationError."""
     path = root / CONFIG_FOLDER / "project.yml"
     if not path.exists():
         return ProjectFile()
@@ -159,7 +165,15 @@ def _read_database(path: Path, root: Path, project: ProjectFile) -> DatabaseConf
         raise ConfigurationError(
             f"{twin.name} describes the same database", where=label, fix=f"Keep one of {path.name} and {twin.name}."
         )
-    document = read_yaml(path, folder=root)
+    return resolve_database(read_yaml(path, folder=root), path.stem, root, project)
+
+
+def resolve_database(document: Document, name: str, root: Path, project: ProjectFile) -> DatabaseConfig:
+    """Evaluate the content of a database's file.
+
+    Raises:
+        ConfigurationError: everything that is wrong with it.
+    """
     file = validate(DatabaseFile, _rendered(document), document)
     connection = _connection(file, document, root, project)
     is_foreign = _is_foreign(connection.spec)
@@ -167,17 +181,29 @@ def _read_database(path: Path, root: Path, project: ProjectFile) -> DatabaseConf
     from_dbt = _manifest(file, document, root, is_foreign)
     sampling = _over(_over(SamplingLimits(), project.sampling), file.limits)
     return DatabaseConfig(
-        name=path.stem,
+        name=name,
         connection=_named(connection.spec, file.database_name),
-        selection=Selection(file.schemas.include, file.schemas.exclude, file.entities.include, file.entities.exclude),
+        selection=Selection(
+            file.schemas.include,
+            file.schemas.exclude,
+            file.entities.include,
+            file.entities.exclude,
+            ColumnPatterns(file.columns.include, file.columns.exclude),
+        ),
         sampling=sampling,
+        value_store=ColumnPatterns(file.value_store.include, file.value_store.exclude),
         paths=_over_paths(_over_paths(PathLimits(), project.sampling), file.limits),
+        inference=replace(
+            InferenceSettings(**project.inference.model_dump()), **file.inference.model_dump(exclude_unset=True)
+        ),
+        model=model_settings(project.model, file.model, budget_root=project.publish.root),
         human=merge_knowledge(told.knowledge, from_dbt.knowledge),
         publish=replace(
             PublishTarget(), **{**project.publish.model_dump(), **file.publish.model_dump(exclude_unset=True)}
         ),
         withhold=tuple(dict.fromkeys((*project.privacy.withhold, *file.privacy.withhold))),
         allow=tuple(dict.fromkeys((*project.privacy.allow, *file.privacy.allow))),
+        privacy=_privacy(project.privacy, file.privacy),
         fqn_database=file.database_name,
         warnings=(*connection.warnings, *told.warnings, *from_dbt.warnings),
     )
@@ -213,7 +239,7 @@ def _named(spec: ConnectionSpec, database_name: str | None) -> ConnectionSpec:
 def _manifest(file: DatabaseFile, document: Document, root: Path, is_foreign: IsForeign) -> Told:
     if file.dbt_manifest is None:
         return Told(HumanKnowledge(), ())
-    path = root / Path(file.dbt_manifest).expanduser()
+    path = root / user_path(file.dbt_manifest)
     return read_manifest(path, document, ("dbt_manifest",), is_foreign)
 
 
@@ -221,6 +247,14 @@ def _is_foreign(spec: ConnectionSpec) -> IsForeign:
     """Only engines whose connection names its database can tell; embedded files have no fixed name."""
     own = spec.options.get(_DATABASE_OPTION.get(spec.type, ""))
     return lambda name: own is not None and name.casefold() != str(own).casefold()
+
+
+def _privacy(project: Privacy, own: Privacy) -> PrivacyPolicy:
+    return PrivacyPolicy(
+        own.default if "default" in own.model_fields_set else project.default,
+        tuple(ColumnRule(rule.match, rule.treat) for rule in (*own.columns, *project.columns)),
+        {**project.categories, **own.categories},
+    )
 
 
 def _over(base: SamplingLimits, limits: Limits) -> SamplingLimits:

@@ -22,6 +22,7 @@ def merge_knowledge(first: HumanKnowledge, second: HumanKnowledge) -> HumanKnowl
         tuple(tables.values()),
         tuple(dict.fromkeys((*first.keys, *second.keys))),
         _unique((*first.relationships, *added)),
+        first.rejected + second.rejected,
     )
 
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dictionary_pipeline.config import schedule
-from dictionary_pipeline.config.resolved import AutomationConfig, PathLimits, PublishTarget, SamplingLimits
+from dictionary_pipeline.config.model_section import DatabaseModel, Model
+from dictionary_pipeline.config.resolved import (
+    AutomationConfig,
+    InferenceSettings,
+    PathLimits,
+    PrivacyPolicy,
+    PublishTarget,
+    ReadTreatment,
+    SamplingLimits,
+    Treatment,
+)
+from dictionary_pipeline.config.section import Count, Section, mistake, one_of
 from dictionary_pipeline.config.sources import Source
 
 _SAMPLING = SamplingLimits()
 _PATHS = PathLimits()
+_INFERENCE = InferenceSettings()
 _PUBLISH = PublishTarget()
 _AUTOMATION = AutomationConfig()
+_PRIVACY = PrivacyPolicy()
 
 
 def _as_list(value: Any) -> Any:
@@ -23,18 +35,7 @@ def _as_list(value: Any) -> Any:
 
 Globs = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 """A list of patterns; a single one may stand alone."""
-Count = Annotated[int, Field(ge=1)]
-
-
-class Section(BaseModel):
-    """A mapping of the product's own: unknown keys are errors, a key without a value is not given."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, coerce_numbers_to_str=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_empty(cls, data: Any) -> Any:
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Publish(Section):
@@ -58,6 +59,26 @@ class Paths(Section):
     max_visited: Count = Field(default=_PATHS.max_visited, description="Steps of the search per table at most.")
 
 
+class Inference(Section):
+    """How keys are inferred that the database does not declare."""
+
+    enabled: bool = Field(default=_INFERENCE.enabled, description="Whether undeclared keys are inferred at all.")
+    accept_at: Share = Field(
+        default=_INFERENCE.accept_at,
+        description="Confidence from which an inferred relationship enters the dictionary, marked as inferred.",
+    )
+    list_at: Share = Field(
+        default=_INFERENCE.list_at,
+        description="Confidence from which it is listed in `catalog/relationships.parquet` as a proposal.",
+    )
+    probe: bool | None = Field(
+        default=_INFERENCE.probe,
+        description="Whether the database counts how many values of a column are found in a key: at most one statement "
+        "per 20 tables, which returns counts only. By default only where scanning is not billed. Without it, and "
+        "without complete samples, confidence stays below 0.9.",
+    )
+
+
 class Limits(Section):
     """What sampling may cost."""
 
@@ -75,18 +96,70 @@ class Limits(Section):
     value_store_views: bool = Field(
         default=_SAMPLING.value_store_views, description="Whether the value store covers views."
     )
+    verify: bool | None = Field(
+        default=_SAMPLING.verify,
+        description="Whether a large table is scanned once, within `table_seconds`, when its sample suggests that "
+        "columns hold few distinct values, and again when its rows changed; without it no such column gets "
+        "`AllowedValues`. By default only where scanning is not billed.",
+    )
+    verify_seconds: Annotated[float, Field(ge=0)] = Field(
+        default=_SAMPLING.verify_seconds, description="Seconds that all those scans of a run may take together."
+    )
+    max_warehouse_seconds: Annotated[float, Field(gt=0)] | None = Field(
+        default=_SAMPLING.max_warehouse_seconds,
+        description="Snowflake and Databricks: seconds that the statements of a run may take together before sampling "
+        "stops; the catalog is kept, tables not reached are named in one problem. No limit by default.",
+    )
     paths: Paths = Field(default=Paths(), description="Limits of the listed join paths.")
+
+
+Treat = Annotated[Treatment, one_of(get_args(Treatment))]
+ReadTreat = Annotated[ReadTreatment, one_of(get_args(ReadTreatment))]
+
+
+class PrivacyColumn(Section):
+    """What to do with the columns that match a pattern."""
+
+    match: str = Field(
+        min_length=1, description="Glob on `column`, `table.column` or `schema.table.column`; ignores case."
+    )
+    treat: Treat = Field(
+        description="`deny`: never read. `withhold`: read to recognise it, its values are shown nowhere. `mask`: shown "
+        "with letters as `a` or `A` and digits as `9`. `allow`: shown."
+    )
 
 
 class Privacy(Section):
     """Which columns' values may be read and published."""
 
+    default: ReadTreat = Field(
+        default=_PRIVACY.default,
+        description="What happens to a column found sensitive: `withhold`, `mask` or `allow`. Passwords, secrets, "
+        "national ids and card numbers known by name are not read unless a pattern or category says otherwise.",
+    )
+    columns: tuple[PrivacyColumn, ...] = Field(
+        default=(), description="Decisions about single columns; the first pattern that fits counts, `deny` wins."
+    )
+    categories: dict[str, ReadTreat] = Field(
+        default={},
+        description="Category, as in `sensitivity` of `catalog/columns.parquet`, and `withhold`, `mask` or `allow`.",
+    )
     withhold: Globs = Field(
-        default=(), description="Columns never to be read: globs on `column`, `table.column` or `schema.table.column`."
+        default=(),
+        description="Columns never to be read (`deny`): globs on `column`, `table.column` or `schema.table.column`.",
     )
     allow: Globs = Field(
-        default=(), description="Columns whose values may be published although their name looks sensitive; same globs."
+        default=(),
+        description="Columns whose values may be published although they look sensitive; same globs. `columns` wins.",
     )
+
+    @field_validator("categories")
+    @classmethod
+    def _are_categories(cls, value: dict[str, ReadTreatment]) -> dict[str, ReadTreatment]:
+        for name in value:
+            if name != name.upper():
+                raise mistake(f"{name!r} is not a category", f"Categories are upper case: {name.upper()}.")
+        return value
 
 
 class Patterns(Section):
@@ -94,6 +167,28 @@ class Patterns(Section):
 
     include: Globs = Field(default=(), description="What to describe; everything when empty.")
     exclude: Globs = Field(default=(), description="What to leave out.")
+
+
+class HiddenColumns(Section):
+    """Globs on `column`, `table.column` or `schema.table.column` that ignore case; exclusion wins."""
+
+    include: Globs = Field(default=(), description="Columns to describe; everything when empty.")
+    exclude: Globs = Field(
+        default=(),
+        description="Columns to hide: they appear nowhere, nor do keys, indexes and CHECKs that use them, nor the text "
+        "of views that name them. A key that is left out for this is listed among the problems.",
+    )
+
+
+class StoredColumns(Section):
+    """Globs on `column`, `table.column` or `schema.table.column` that ignore case; exclusion wins."""
+
+    include: Globs = Field(
+        default=(),
+        description="Text columns whose values are stored also from views, fact and bridge tables, and when they are "
+        "long and nearly unique.",
+    )
+    exclude: Globs = Field(default=(), description="Columns whose values are not stored.")
 
 
 class Automation(Section):
@@ -141,7 +236,11 @@ class ProjectFile(Section):
     )
     publish: Publish = Field(default=Publish(), description="Where bundles go.")
     sampling: Limits = Field(default=Limits(), description="Default limits of every database.")
-    privacy: Privacy = Field(default=Privacy(), description="Added to the patterns of every database.")
+    privacy: Privacy = Field(default=Privacy(), description="Defaults of every database; patterns add up.")
+    inference: Inference = Field(default=Inference(), description="How undeclared keys are inferred.")
+    model: Model | None = Field(
+        default=None, description="The language model that writes definitions; none by default."
+    )
     automation: Automation = Field(default=Automation(), description="Schedules and sensors.")
 
 
@@ -185,6 +284,10 @@ class DatabaseFile(Section):
     entities: Patterns = Field(
         default=Patterns(), description="Tables and views to describe, by `table` or `schema.table`."
     )
+    columns: HiddenColumns = Field(default=HiddenColumns(), description="Columns to describe, and columns to hide.")
+    value_store: StoredColumns = Field(
+        default=StoredColumns(), description="Exceptions from what the value store covers."
+    )
     limits: Limits = Field(
         default=Limits(), description="Limits of this database; what is not given comes from `project.yml`."
     )
@@ -197,11 +300,13 @@ class DatabaseFile(Section):
     sources: tuple[Source, ...] = Field(
         default=(), description="dbt `sources:` blocks: what people know about the tables."
     )
+    inference: Inference = Field(default=Inference(), description="How undeclared keys of this database are inferred.")
+    model: DatabaseModel = Field(default=DatabaseModel(), description="Exceptions from the project's language model.")
     relationships: tuple[DatabaseRelationship, ...] = Field(
-        default=(), description="Foreign keys that the database does not declare, also composite and across schemas."
+        default=(),
+        description="Foreign keys that the database does not declare, also composite and across schemas; an inferred "
+        "one that is listed here is confirmed.",
     )
-
-
-def mistake(what: str, fix: str) -> PydanticCustomError:
-    """An error of a validator that carries its own repair."""
-    return PydanticCustomError("mistake", "{what}", {"what": what, "fix": fix})
+    relationships_rejected: tuple[DatabaseRelationship, ...] = Field(
+        default=(), description="Relationships that are none: they are never inferred again."
+    )

@@ -12,16 +12,21 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dictionary_pipeline.config.engine_options import TYPES, ConnectionType
+from dictionary_pipeline.config.model_section import DatabaseModel, Model, Price
 from dictionary_pipeline.config.models import (
     Automation,
     DatabaseFile,
     DatabaseRelationship,
+    HiddenColumns,
+    Inference,
     Limits,
     Paths,
     Patterns,
     Privacy,
+    PrivacyColumn,
     ProjectFile,
     Publish,
+    StoredColumns,
 )
 from dictionary_pipeline.config.sources import DbtModel, Source, SourceColumn, SourceTable
 from dictionary_pipeline.config.variables import OWN, PREDECESSOR, Variable
@@ -72,10 +77,17 @@ _SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("### publish", Publish, "Also in a database file, for that database."),
     ("### sampling, limits", Limits, "`sampling:` in `project.yml`; `limits:` in a database file, for that database."),
     ("### paths", Paths, "Inside `sampling:` or `limits:`."),
-    ("### privacy", Privacy, "In `project.yml` and in a database file; the lists add up."),
+    ("### inference", Inference, "Also in a database file, for that database."),
+    ("### privacy", Privacy, "In `project.yml` and in a database file; the lists add up, the database's first."),
+    ("### privacy: columns", PrivacyColumn, "A list of:"),
+    ("### model", Model, "In `project.yml`; docs/model.md tells what is sent. Nothing is sent without it."),
+    ("### model: prices", Price, "By model; a million tokens cost:"),
+    ("### model of a database", DatabaseModel, "In a database file: what differs from `project.yml`."),
     ("### automation", Automation, "Only in `project.yml`."),
     ("## databases/&lt;name&gt;.yml", DatabaseFile, "Needs `profile` or `connection`."),
     ("### schemas, entities", Patterns, "Globs, case-sensitive. Exclusion wins; no `include` means everything."),
+    ("### columns", HiddenColumns, HiddenColumns.__doc__ or ""),
+    ("### value_store", StoredColumns, StoredColumns.__doc__ or ""),
     ("### relationships", DatabaseRelationship, "A list of:"),
     (
         "### sources",
@@ -136,6 +148,8 @@ def _type_name(annotation: Any) -> str:
         return _KINDS[annotation]
     arguments = [part for part in typing.get_args(annotation) if part not in (type(None), Ellipsis)]
     origin = typing.get_origin(annotation)
+    if origin is typing.Literal:
+        return "text"
     if origin is tuple:
         return f"list of {_type_name(arguments[0])}" if arguments[0] in _KINDS else "list"
     if origin in (types.UnionType, typing.Union, typing.Annotated):

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from dictionary_pipeline.config.model_settings import ModelSettings
+
 
 class Secret:
     """A value that never shows: not in repr, str, pickles, comparisons or messages.
@@ -56,6 +58,14 @@ class ConnectionSpec:
 
 
 @dataclass(frozen=True)
+class ColumnPatterns:
+    """Globs on `column`, `table.column` or `schema.table.column`, ignoring case; exclusion wins."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Selection:
     """Which schemas and entities to describe. Globs, case-sensitive; exclusion wins.
 
@@ -66,6 +76,8 @@ class Selection:
     exclude_schemas: tuple[str, ...] = ()
     include_entities: tuple[str, ...] = ()
     exclude_entities: tuple[str, ...] = ()
+    columns: ColumnPatterns = ColumnPatterns()
+    """A column that is not kept is hidden: it appears nowhere, as if the table did not have it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,12 @@ class SamplingLimits:
     max_values: int = 1_000
     """Values per column in the value store."""
     value_store_views: bool = False
+    verify: bool | None = None
+    """Look at all rows of a large table for values that its sample missed; null: where that is not billed."""
+    verify_seconds: float = 60.0
+    """Time that a run may spend on that, all tables together."""
+    max_warehouse_seconds: float | None = None
+    """Working time of a billed warehouse after which no further table is sampled; null: no limit."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +108,19 @@ class PathLimits:
     max_paths: int = 50
     max_hops: int = 10
     max_visited: int = 10_000
+
+
+@dataclass(frozen=True)
+class InferenceSettings:
+    """How relationships are inferred that the database does not declare."""
+
+    enabled: bool = True
+    accept_at: float = 0.9
+    """Confidence from which an inferred relationship enters the dictionary, marked as inferred."""
+    list_at: float = 0.5
+    """Confidence from which it is listed as a proposal."""
+    probe: bool | None = None
+    """Whether the database is asked for counts of found values; null: where that is not billed by scan."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +178,33 @@ class HumanKnowledge:
     """At most one per (schema, table); merged per field, the database's YAML wins."""
     keys: tuple[HumanKey, ...] = ()
     relationships: tuple[HumanRelationship, ...] = ()
+    rejected: tuple[HumanRelationship, ...] = ()
+    """Relationships that are none, whatever names and data suggest."""
+
+
+Treatment = Literal["deny", "withhold", "mask", "allow"]
+"""What happens to a column's values: never read; read in memory but not shown; shown with letters and
+digits replaced; shown."""
+ReadTreatment = Literal["withhold", "mask", "allow"]
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """`privacy: columns:`: what people decided about the columns that match a pattern."""
+
+    match: str
+    """Glob on `column`, `table.column` or `schema.table.column`, ignoring case."""
+    treat: Treatment
+
+
+@dataclass(frozen=True)
+class PrivacyPolicy:
+    """What happens to sensitive columns: deny wins, then the first rule that fits, the category, the default."""
+
+    default: ReadTreatment = "withhold"
+    columns: tuple[ColumnRule, ...] = ()
+    """A database's own rules first, then the project's."""
+    categories: Mapping[str, ReadTreatment] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,13 +226,19 @@ class DatabaseConfig:
     connection: ConnectionSpec
     selection: Selection = Selection()
     sampling: SamplingLimits = SamplingLimits()
+    value_store: ColumnPatterns = ColumnPatterns()
+    """Text columns whose values go to the value store whatever their table's role or their length, or not at all."""
     paths: PathLimits = PathLimits()
+    inference: InferenceSettings = InferenceSettings()
+    model: ModelSettings | None = None
+    """The language model that writes definitions; null: none is asked."""
     human: HumanKnowledge = HumanKnowledge()
     publish: PublishTarget = PublishTarget()
     withhold: tuple[str, ...] = ()
     """Extra column globs (`column`, `table.column` or `schema.table.column`) never to be read."""
     allow: tuple[str, ...] = ()
-    """Column globs whose values may be published although their name looks sensitive."""
+    """Column globs whose values may be published although they look sensitive."""
+    privacy: PrivacyPolicy = PrivacyPolicy()
     fqn_database: str | None = None
     """Overrides the database part of FQNs."""
     warnings: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from dictionary_pipeline.config.predecessor import ENGINES, predecessor_connecti
 from dictionary_pipeline.config.profiles import Profiles
 from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.config.urls import default_name, spec_from_url
+from dictionary_pipeline.config.yamlfile import user_path
 from dictionary_pipeline.errors import ConfigurationError, ConnectionFailed, NotADatabase
 
 PROFILES_DIR_VARIABLE = "DBT_PROFILES_DIR"
@@ -56,7 +57,7 @@ def _connection(target: str, folder: Path | None) -> ConnectionSpec:
 def _url_or_file(text: str, origin: str) -> ConnectionSpec:
     if "://" in text:
         return _checked(spec_from_url(text, origin=origin, folder=Path.cwd()))
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.exists():
         return ConnectionSpec(_file_type(path), {"path": str(path.absolute())}, {}, origin)
     raise _unknown(text, origin)
@@ -107,9 +108,9 @@ def _profile(text: str, folder: Path | None) -> ConnectionSpec:
 def _dbt_profiles() -> Profiles:
     """dbt's own search order: its variable, the working directory, the home directory."""
     here = Path.cwd()
-    folders = [here, Path.home() / ".dbt"]
+    folders = [here, user_path("~/.dbt")]
     if PROFILES_DIR_VARIABLE in os.environ:
-        folders.insert(0, Path(os.environ[PROFILES_DIR_VARIABLE]).expanduser().absolute())
+        folders.insert(0, user_path(os.environ[PROFILES_DIR_VARIABLE]).absolute())
     paths = [folder / "profiles.yml" for folder in folders]
     return Profiles(next((path for path in paths if path.exists()), paths[-1]), here)
 

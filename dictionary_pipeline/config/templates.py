@@ -15,7 +15,7 @@ _EXAMPLE_CONNECTION = "# Which connection of ../profiles.yml to use.\nprofile: w
 
 
 def write_project(folder: Path) -> tuple[Path, ...]:
-    """Write `dbt_like_configs/` and `.env.example` into a folder, leaving files that exist as they are.
+    """Write `dbt_like_configs/`, `.env.example` and `.gitignore` into a folder, leaving files that exist as they are.
 
     Returns:
         The files that were written.
@@ -29,6 +29,7 @@ def write_project(folder: Path) -> tuple[Path, ...]:
         configs / "profiles.yml": template("profiles.yml"),
         configs / "databases" / "example.yml.disabled": _database_text(_EXAMPLE_CONNECTION),
         folder / ".env.example": env_example(),
+        folder / ".gitignore": ".env\npublished/\n.dagster_home/\n",
     }
     return tuple(path for path, text in files.items() if _write_new(path, text))
 
@@ -108,7 +109,12 @@ def _write_new(path: Path, text: str) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:  # no half-written file that the next attempt would keep
+                path.unlink()
+                raise
     except FileExistsError:
         if path.exists():
             return False

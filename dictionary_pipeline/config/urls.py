@@ -17,7 +17,9 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from dictionary_pipeline.config.engine_options import BY_NAME, is_secret_name
 from dictionary_pipeline.config.faults import did_you_mean
 from dictionary_pipeline.config.odbc import parse_odbc
+from dictionary_pipeline.config.plugins import plugin_type
 from dictionary_pipeline.config.resolved import ConnectionSpec, Secret
+from dictionary_pipeline.config.yamlfile import user_path
 from dictionary_pipeline.errors import ConfigurationError
 
 _ENGINES = {
@@ -60,7 +62,7 @@ def spec_from_url(url: str, *, origin: str, folder: Path) -> ConnectionSpec:
     """
     parts = _split(url.strip(), origin)
     dialect = parts.scheme.partition("+")[0].lower()
-    engine = _ENGINES.get(dialect)
+    engine = _ENGINES.get(dialect) or (dialect if plugin_type(dialect) else None)
     if engine in ("sqlite", "duckdb"):
         return _file_spec(engine, parts, origin, folder)
     if engine is None and dialect not in _sqlalchemy_dialects():
@@ -250,7 +252,7 @@ def file_path(text: str, *, origin: str, folder: Path) -> str:
         raise ConfigurationError(
             "the path is not a local file", where=origin, fix="Give the path of a database file on this machine."
         )
-    return str((folder / Path(text).expanduser()).absolute())
+    return str((folder / user_path(text)).absolute())
 
 
 def _sqlalchemy_dialects() -> set[str]:
@@ -263,5 +265,5 @@ def _sqlalchemy_dialects() -> set[str]:
 
 def same_engine(declared: str, spec: ConnectionSpec) -> bool:
     """Whether a URL's engine is the one that `type:` announced; `sqlalchemy` fits every URL."""
-    kind = BY_NAME[declared].name
+    kind = BY_NAME[declared].name if declared in BY_NAME else declared
     return kind in ("generic", spec.type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dictionary_pipeline.config.predecessor import variable_names
+from dictionary_pipeline.config.predecessor_model import VARIABLES as MODEL_VARIABLES
 from dictionary_pipeline.config.targets import PROFILES_DIR_VARIABLE
 
 
@@ -21,6 +22,8 @@ OWN: tuple[Variable, ...] = (
         "Project folder, for Dagster processes that do not start in or below it.",
     ),
     Variable("DICTIONARY_PIPELINE_DEBUG", "Set to 1, the command line shows the traceback of an unexpected error."),
+    Variable("OPENAI_API_KEY", "Key of the language model; `api_key_env` of `model:` can name another variable."),
+    Variable("AZURE_OPENAI_API_KEY", "The same for `provider: azure`."),
     Variable("DAGSTER_HOME", "Dagster's own: folder of its runs and settings; `make dev` uses `.dagster_home/`."),
     Variable(
         PROFILES_DIR_VARIABLE, "dbt's own: folder of `profiles.yml` for `build profile:NAME` outside a project folder."
@@ -42,9 +45,16 @@ _PARTS = {
     "HttpPath": "HTTP path of the SQL warehouse.",
     "AccessToken": "Personal access token.",
     "Catalog": "Catalog.",
+    "Endpoint": "For `-gen`: endpoint of the Azure OpenAI resource.",
+    "ApiVersion": "For `-gen`: API version.",
+    "MiniCompletionDeployment": "For `-gen`: deployment that writes the definitions.",
+    "ApiKey": "For `-gen`: key of the resource.",
+    "IdentityType": "For `-gen`: `key` (default), `system_assigned` or `user_assigned`.",
+    "ClientId": "For `-gen`: client id of a user-assigned identity.",
 }
 
 PREDECESSOR: tuple[Variable, ...] = tuple(
-    Variable(name, _PARTS.get(name.partition("__")[2]) or _PARTS[name.rpartition("__")[2]]) for name in variable_names()
+    Variable(name, _PARTS.get(name.partition("__")[2]) or _PARTS[name.rpartition("__")[2]])
+    for name in (*variable_names(), *MODEL_VARIABLES)
 )
 """Variables of the Text2SQL accelerator, read by `build postgres` and the like."""

@@ -91,6 +91,14 @@ def shown_path(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
 
 
+def user_path(text: str) -> Path:
+    """A configured path, `~` resolved; a user whose home is not known stays, and is then a missing file."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
 def read_yaml(path: Path, *, folder: Path) -> Document:
     """Read one YAML file whose top level is a mapping; an empty file is an empty mapping.
 
@@ -121,16 +129,29 @@ def _parse(path: Path, label: str, raw: bytes) -> Document:
         failure = ConfigurationError("the file is not UTF-8 text", where=f"{label}:{line}", fix="Save it as UTF-8.")
     except YAMLError as error:
         failure = _syntax_error(error, label, text)
+    except RecursionError:
+        failure = _too_deep(label)
     # Raised here rather than above: the parser's exception quotes the file, and would travel along as the context.
     if failure is not None:
         raise failure
     lines: dict[Loc, int] = {}
-    data = _Plain(label, lines).convert({} if root is None else root, (), 1)
+    data: Any = None
+    try:
+        data = _Plain(label, lines).convert({} if root is None else root, (), 1)
+    except RecursionError:
+        failure = _too_deep(label)
+    if failure is not None:
+        raise failure
     if not isinstance(data, dict):
         raise ConfigurationError(
             "the top level must be 'key: value' lines", where=f"{label}:1", fix="Remove the leading '-' or text."
         )
     return Document(path, label, data, lines)
+
+
+def _too_deep(label: str) -> ConfigurationError:
+    what = "lists and mappings are nested too deeply, or an alias holds itself"
+    return ConfigurationError(what, where=label, fix="Close the brackets, and write aliases out.")
 
 
 def _syntax_error(error: YAMLError, label: str, text: str) -> ConfigurationError:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dictionary_pipeline.catalog import Catalog, Identity
+from dictionary_pipeline.engines.metering import Meter
 
 TypeClass = Literal[
     "string",  # char, varchar, text, enum, citext and the like: go to the value store
@@ -78,6 +79,20 @@ class SampleRequest:
     """False forces a plain limited read (the fall-back after an empty page sample)."""
 
 
+@dataclass(frozen=True)
+class DistinctRequest:
+    """One read of one table that finds the distinct values of some of its columns."""
+
+    schema: str
+    table: str
+    columns: tuple[SampleColumn, ...]
+    """String and integer columns."""
+    limit: int
+    """Values per column to return at most."""
+    char_limit: int
+    """Characters of a value to fetch at most."""
+
+
 class Session(ABC):
     """One open, read-only connection. Not shared between threads."""
 
@@ -109,6 +124,10 @@ class Engine(ABC):
     warnings: tuple[str, ...] = ()
     """What a person should know about the connection; filled by `connect`."""
     capabilities: ClassVar[frozenset[Capability]]
+    meter: Meter | None = None
+    """Counts the work of a billed warehouse; null on engines whose work is not billed."""
+    billed_by_scan: bool = False
+    """Reading whole columns costs money, so value sets are verified only when asked for."""
 
     @property
     @abstractmethod
@@ -147,6 +166,30 @@ class Engine(ABC):
         A cell is null, a native int, float, bool, str or bytes, or the value's text; binary
         columns may return their length as an integer. Text is cut at `char_limit` characters.
         """
+
+    def distinct_sql(self, request: DistinctRequest) -> str:
+        """One statement with a row (place of the column, value) per distinct non-null value, as text.
+
+        At most `limit` values of each column come back, in any order; texts are cut at
+        `char_limit` characters. Here each column is one branch, of which an engine that streams
+        reads no more than it needs.
+        """
+        table = self.sql_name(request.schema, request.table)
+        branches = []
+        for place, column in enumerate(request.columns):
+            name = self.quote(column.name)
+            value = f"SUBSTR(CAST({name} AS VARCHAR), 1, {request.char_limit})"
+            distinct = f"SELECT DISTINCT {value} AS v FROM {table} WHERE {name} IS NOT NULL LIMIT {request.limit}"
+            branches.append(f"SELECT {place} AS place, v FROM ({distinct}) AS q{place}")
+        return " UNION ALL ".join(branches)
+
+    def change_marks(self, session: Session, tables: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        """(schema, table) -> a text that differs as soon as rows of the table may have changed.
+
+        At most one statement, which may tell of other tables too. A table that is missing tells
+        nothing about changes.
+        """
+        return {}
 
     def probe(self, session: Session) -> str | None:
         """A cheap value that moves when the structure may have changed, or null."""

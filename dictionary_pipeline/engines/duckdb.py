@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.engines import duckdb_catalog
 from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session, column_list
 from dictionary_pipeline.engines.deadline import Deadline
-from dictionary_pipeline.engines.files import database_file, header
+from dictionary_pipeline.engines.files import change_mark, database_file, header
 from dictionary_pipeline.errors import (
     ConnectionFailed,
     DictionaryError,
@@ -106,6 +107,9 @@ class DuckDBEngine(Engine):
         if request.page_sample and request.kind == "table" and estimate > request.row_limit:
             spread = _spread(request, estimate)
         return f"SELECT {cells} FROM {table}{spread} LIMIT {request.row_limit}"
+
+    def change_marks(self, session: Session, tables: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        return dict.fromkeys(tables, change_mark(self._path, ".wal"))
 
     def probe(self, session: Session) -> str | None:
         return duckdb_catalog.probe(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from dictionary_pipeline.config.resolved import ConnectionSpec
@@ -45,3 +46,13 @@ def header(path: Path) -> bytes:
             fix="Give the account that runs this read permission on the file.",
             code=None if error.errno is None else str(error.errno),
         ) from None
+
+
+def change_mark(path: Path, *more: str) -> str:
+    """A text that differs once the file, or one beside it with one of the suffixes, was written to."""
+    marks = []
+    for file in (path, *(path.with_name(path.name + suffix) for suffix in more)):
+        with contextlib.suppress(FileNotFoundError):
+            status = file.stat()
+            marks.append(f"{status.st_mtime_ns}:{status.st_size}")
+    return " ".join(marks)

@@ -20,7 +20,7 @@ from sqlglot.dialects.dialect import Dialects
 from dictionary_pipeline.catalog import Catalog, Identity
 from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.engines import generic_catalog
-from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session
+from dictionary_pipeline.engines.base import Capability, DistinctRequest, Engine, SampleColumn, SampleRequest, Session
 from dictionary_pipeline.engines.deadline import Deadline
 from dictionary_pipeline.engines.generic_errors import driver_error, missing_driver, timed_out
 from dictionary_pipeline.engines.generic_url import connection_url, with_secrets
@@ -37,6 +37,7 @@ _SETTINGS: Mapping[str, Sequence[str]] = {
 }
 """Read-only and lock time-out where the dialect has them."""
 _SQLGLOT: Mapping[str, str] = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql", "cockroachdb": "postgres"}
+_BILLED_BY_SCAN = ("athena", "awsathena", "bigquery", "databricks", "snowflake")
 _FILE_DATABASES = ("sqlite", "duckdb", "access")
 
 
@@ -65,6 +66,10 @@ class GenericEngine(Engine):
         if shown is None and self._dialect.name not in _FILE_DATABASES:
             shown = self._url.database
         return Identity(self._dialect.name, database=shown)
+
+    @property
+    def billed_by_scan(self) -> bool:  # type: ignore[override]  # known per URL, not per class
+        return self._dialect.name in _BILLED_BY_SCAN
 
     @property
     def server(self) -> str:
@@ -111,6 +116,17 @@ class GenericEngine(Engine):
         cells = [self._cell(table.c[column.name], column, request.char_limit) for column in request.columns]
         statement = sa.select(*(cells or [sa.null()])).select_from(table).limit(request.row_limit)
         return str(statement.compile(dialect=self._dialect, compile_kwargs={"literal_binds": True}))
+
+    def distinct_sql(self, request: DistinctRequest) -> str:
+        branches = []
+        for place, column in enumerate(request.columns):
+            cell: sa.ColumnClause[Any] = sa.column(self._name(column.name))
+            table = sa.table(self._name(request.table), cell, schema=self._name(request.schema))
+            text = sa.cast(cell, sa.Unicode(request.char_limit)).label("v")
+            found = sa.select(text).select_from(table).where(cell.is_not(None)).distinct().limit(request.limit)
+            values = found.subquery(f"q{place}")
+            branches.append(sa.select(sa.literal(place).label("place"), values.c.v))
+        return str(sa.union_all(*branches).compile(dialect=self._dialect, compile_kwargs={"literal_binds": True}))
 
     @property
     def _folds_case(self) -> bool:

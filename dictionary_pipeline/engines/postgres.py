@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import re
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import psycopg
@@ -15,14 +17,20 @@ from psycopg.types.string import TextLoader
 
 from dictionary_pipeline.catalog import Catalog, Identity
 from dictionary_pipeline.config.resolved import ConnectionSpec
-from dictionary_pipeline.engines.base import Capability, Engine, SampleRequest, Session
-from dictionary_pipeline.engines.postgres_catalog import CatalogReader, read_probe
+from dictionary_pipeline.engines.base import Capability, DistinctRequest, Engine, SampleRequest, Session
+from dictionary_pipeline.engines.deadline import Deadline
+from dictionary_pipeline.engines.postgres_catalog import CatalogReader, read_change_marks, read_probe
 from dictionary_pipeline.engines.postgres_errors import connect_error, query_error, undecodable
-from dictionary_pipeline.engines.postgres_sampling import sample_sql
-from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.engines.postgres_sampling import distinct_sql, sample_sql
+from dictionary_pipeline.errors import ConfigurationError, QueryTimeout
 
 _STATEMENT_TIMEOUT_MS = 120_000
 _LOCK_TIMEOUT_MS = 5_000
+_GRACE_S = 1.0
+"""How much longer than the server's time-out a statement may take before the client ends it."""
+_CANCEL_S = 2.0
+"""How long the server may take to take note of that."""
+_CLOSE_S = 0.5
 _OLDEST_VERSION = 120_000
 
 _SETTINGS = {
@@ -64,7 +72,7 @@ class PostgresSession(Session):
     def rows(self, sql: str, *, timeout_s: float | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and fetch all its rows; without `timeout_s`, within 120 seconds."""
         timeout_ms = _STATEMENT_TIMEOUT_MS if timeout_s is None else max(1, round(timeout_s * 1000))
-        with self._translated_errors():
+        with self._translated_errors(), self._client_limit(timeout_ms / 1000):
             if timeout_ms != self._timeout_ms:
                 self._connection.execute(f"SET statement_timeout = {timeout_ms}".encode())
                 self._timeout_ms = timeout_ms
@@ -88,9 +96,51 @@ class PostgresSession(Session):
                 raise
 
     def close(self) -> None:
-        """Close the connection; never raises."""
-        with contextlib.suppress(psycopg.Error):
+        """Close the connection and wait until the server has let go of it too; never raises.
+
+        Otherwise the next session would count as one more beside it for a moment.
+        """
+        with contextlib.ExitStack() as stack:
+            # What fails here is a connection that was lost before.
+            stack.enter_context(contextlib.suppress(psycopg.Error, OSError))
+            stack.callback(self._connection.close)
+            line = stack.enter_context(self._line())
             self._connection.close()
+            line.settimeout(_CLOSE_S)
+            while line.recv(4_096):
+                pass
+
+    @contextlib.contextmanager
+    def _client_limit(self, seconds: float) -> Iterator[None]:
+        """End what the server's own time-out does not end: first by asking the server, then by hanging up.
+
+        A statement may ignore the time-out, an answer may get stuck on its way.
+        """
+        last = seconds + _GRACE_S + _CANCEL_S
+        with Deadline(last, self._hang_up) as end, Deadline(seconds + _GRACE_S, self._cancel):
+            try:
+                yield
+            except psycopg.Error:
+                if end.expired:
+                    raise QueryTimeout(
+                        "the server neither answered in time nor let the statement be stopped",
+                        fix="Leave the object out, or ask for the state of the server and the network.",
+                    ) from None
+                raise
+
+    def _cancel(self) -> None:
+        # Where this fails the connection is hung up next.
+        with contextlib.suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=_CANCEL_S)
+
+    def _hang_up(self) -> None:
+        # Another thread waits on the connection, so it must not be closed under it; its socket may be shut down.
+        with contextlib.suppress(psycopg.Error, OSError), self._line() as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+    def _line(self) -> socket.socket:
+        """The connection's socket under a number of its own."""
+        return socket.socket(fileno=os.dup(self._connection.fileno()))
 
     @property
     def _in_snapshot(self) -> bool:
@@ -175,6 +225,14 @@ class PostgresEngine(Engine):
     def sample_sql(self, request: SampleRequest) -> str:
         """One statement that reads a bounded part of a table, page-sampled where that helps."""
         return sample_sql(request, self.sql_name(request.schema, request.table), self.quote)
+
+    def distinct_sql(self, request: DistinctRequest) -> str:
+        """One statement that finds the distinct values of all the columns in one scan."""
+        return distinct_sql(request, self.sql_name(request.schema, request.table), self.quote)
+
+    def change_marks(self, session: Session, tables: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        """Numbers of rows inserted, updated and deleted so far, where the server counts them."""
+        return read_change_marks(session)
 
     def probe(self, session: Session) -> str:
         """A value that moves with every change of the structure, but not with ANALYZE or VACUUM."""

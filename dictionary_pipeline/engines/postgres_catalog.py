@@ -116,6 +116,11 @@ def read_probe(session: Session) -> str:
     return str(session.rows(free_statement("probe"))[0][0])
 
 
+def read_change_marks(session: Session) -> dict[tuple[str, str], str]:
+    """(schema, table) -> how often its rows were changed; nothing where the server does not count."""
+    return {(schema, table): mark for schema, table, mark in session.rows(statement("changes"))}
+
+
 def type_class(kind: str, category: str, name: str) -> TypeClass:
     """Class of a base type from pg_type's typtype, typcategory and typname."""
     if kind == "e" or (kind == "b" and category == "S"):

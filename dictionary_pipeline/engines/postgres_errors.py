@@ -98,6 +98,13 @@ _REFUSALS = (
         "Use the connection type that fits it, or type generic with its SQLAlchemy URL.",
     ),
     _Refusal(
+        ("invalid response to ssl negotiation", "expected authentication request from server"),
+        ConnectionFailed,
+        None,
+        "what answers at this host and port is not a PostgreSQL server",
+        "Check host and port of the connection, and whether a proxy stands between.",
+    ),
+    _Refusal(
         ("ssl", "certificate"),
         ConnectionFailed,
         None,

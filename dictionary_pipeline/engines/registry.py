@@ -1,36 +1,33 @@
-"""Finds the engine module for a connection; modules and their drivers load only when used."""
+"""Finds the engine for a connection; modules and their drivers load only when used.
+
+Engines are the entry points of group `dictionary_pipeline.engines`, the product's own among them
+(pyproject.toml), so that an installed package adds one without any change here.
+"""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-from typing import cast
+import importlib.metadata
 
+from dictionary_pipeline.config.plugins import GROUP
 from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.errors import ConfigurationError
 
-_GENERIC = ("generic", "GenericEngine")
-
-_ENGINES = {
-    "postgres": ("postgres", "PostgresEngine"),
-    "duckdb": ("duckdb", "DuckDBEngine"),
-    "sqlite": ("sqlite", "SQLiteEngine"),
-    "snowflake": _GENERIC,
-    "databricks": _GENERIC,
-    "sqlserver": _GENERIC,
-    "mysql": _GENERIC,
-    "generic": _GENERIC,
+_OWN = "dictionary-pipeline"
+_PACKAGES = {
+    "psycopg": "psycopg[binary]",
+    "pymysql": f"{_OWN}[mysql]",
+    "mssql_python": f"{_OWN}[tsql]",
+    "snowflake": "snowflake-connector-python",
+    "databricks": "databricks-sql-connector[pyarrow]",
 }
-"""Engine name -> module beside this one and its class."""
-
-_PACKAGES = {"psycopg": "psycopg[binary]"}
-"""Import name -> name of the package to install, where they differ."""
+"""Import name -> what to install, where it is not the package of that name."""
 
 
 def engine_names() -> tuple[str, ...]:
     """Names that a connection's `type` can have."""
-    return tuple(_ENGINES)
+    return tuple(_found())
 
 
 def create_engine(spec: ConnectionSpec) -> Engine:
@@ -39,24 +36,44 @@ def create_engine(spec: ConnectionSpec) -> Engine:
     Raises:
         ConfigurationError: Unknown type, missing driver, or unusable settings.
     """
-    if spec.type not in _ENGINES:
-        near = difflib.get_close_matches(spec.type.lower(), _ENGINES, n=1)
+    found = _found()
+    where = spec.origin or None
+    if spec.type not in found:
+        near = difflib.get_close_matches(spec.type.lower(), found, n=1)
         hint = f'Did you mean "{near[0]}"? ' if near else ""
         raise ConfigurationError(
             f'there is no engine "{spec.type}"',
-            where=spec.origin or None,
-            fix=f"{hint}Known types: {', '.join(_ENGINES)}; any other SQLAlchemy URL is of type generic.",
+            where=where,
+            fix=f"{hint}Known types: {', '.join(found)}; any other SQLAlchemy URL is of type generic.",
         )
-    module_name, class_name = _ENGINES[spec.type]
+    entry = found[spec.type]
     try:
-        module = importlib.import_module(f"{__package__}.{module_name}")
+        engine = entry.load()(spec)
     except ImportError as error:
-        driver = (error.name or module_name).partition(".")[0]
+        driver = (error.name or entry.module).partition(".")[0]
         if driver == "dictionary_pipeline":
             raise
         raise ConfigurationError(
             f"the driver for {spec.type} is not installed",
-            where=spec.origin or None,
+            where=where,
             fix=f'Install it: pip install "{_PACKAGES.get(driver, driver)}".',
         ) from error
-    return cast(Engine, getattr(module, class_name)(spec))
+    if not isinstance(engine, Engine):
+        raise ConfigurationError(
+            f"the package that brings the engine {spec.type} is wrong: {entry.value} is no Engine",
+            where=where,
+            fix="Tell its maintainers, or uninstall it.",
+        )
+    return engine
+
+
+def _found() -> dict[str, importlib.metadata.EntryPoint]:
+    """Engine name -> entry point; the product's own names cannot be taken over."""
+    entries = sorted(
+        importlib.metadata.entry_points(group=GROUP),
+        key=lambda entry: (entry.dist is None or entry.dist.name != _OWN, entry.name, entry.value),
+    )
+    found: dict[str, importlib.metadata.EntryPoint] = {}
+    for entry in entries:
+        found.setdefault(entry.name, entry)
+    return found

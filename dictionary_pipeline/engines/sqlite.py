@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.engines import sqlite_catalog
 from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session, column_list
 from dictionary_pipeline.engines.deadline import Deadline
-from dictionary_pipeline.engines.files import database_file, header
+from dictionary_pipeline.engines.files import change_mark, database_file, header
 from dictionary_pipeline.errors import (
     ConfigurationError,
     ConnectionFailed,
@@ -99,6 +99,9 @@ class SQLiteEngine(Engine):
         if known_small or not request.page_sample or rowid is None or request.table not in (self._rowid_tables or ()):
             return f"SELECT {cells} FROM {table} LIMIT {request.row_limit}"
         return _spread_sql(cells, table, rowid, request.row_limit)
+
+    def change_marks(self, session: Session, tables: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+        return dict.fromkeys(tables, change_mark(self._path, "-wal"))
 
     def probe(self, session: Session) -> str | None:
         """SQLite counts schema changes in the file's header."""

@@ -13,6 +13,7 @@ from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.enrichment import derived, human_text
 from dictionary_pipeline.enrichment.facts import gather
+from dictionary_pipeline.enrichment.inherited import inherited_texts
 from dictionary_pipeline.naming import title_words
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.relationships.model import RelationshipGraph
@@ -67,15 +68,11 @@ def define(catalog: Catalog, profiles: pl.DataFrame, graph: RelationshipGraph, h
             Source("derived", derived_tables),
         ],
     )
-    column_texts = _winning(
-        catalog.columns.select(*_COLUMN),
-        "definition",
-        [
-            Source("human", people.columns),
-            Source("database", _comments(catalog.columns, _COLUMN)),
-            Source("derived", derived_columns),
-        ],
-    )
+    given = [Source("human", people.columns), Source("database", _comments(catalog.columns, _COLUMN))]
+    columns = catalog.columns.select(*_COLUMN)
+    described = _winning(columns, "definition", given).select(*_COLUMN, "definition")
+    inherited = Source("inherited", inherited_texts(graph.lineage, described))
+    column_texts = _winning(columns, "definition", [*given, inherited, Source("derived", derived_columns)])
     return Definitions(
         tables=frames.fit(
             names.join(table_texts, on=_TABLE, how="left", maintain_order="left"), frames.TABLE_DEFINITIONS

@@ -156,7 +156,8 @@ def _lineage(
 ) -> tuple[dict[TableName, list[TableName]], dict[ColumnName, list[ColumnName]]]:
     tables: dict[TableName, set[TableName]] = defaultdict(set)
     columns: dict[ColumnName, set[ColumnName]] = defaultdict(set)
-    for schema, view, column, source_schema, source, source_column, _ in lineage.iter_rows():
+    names = ("view_schema", "view", "view_column", "source_schema", "source_table", "source_column")
+    for schema, view, column, source_schema, source, source_column in lineage.select(names).iter_rows():
         if column is None:
             tables[schema, view].add((source_schema, source))
         elif source_column is not None:

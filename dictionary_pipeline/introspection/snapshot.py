@@ -14,6 +14,7 @@ from dictionary_pipeline.engines.base import Engine, Session
 from dictionary_pipeline.errors import ConnectionFailed, DictionaryError, NothingToDescribe
 from dictionary_pipeline.introspection.allowed_values import with_allowed_values
 from dictionary_pipeline.introspection.fingerprint import with_fingerprints
+from dictionary_pipeline.introspection.hidden import hide_columns
 from dictionary_pipeline.introspection.selection import STAGE, select, unmatched_patterns
 from dictionary_pipeline.problems import Problem, sorted_unique
 
@@ -33,7 +34,7 @@ def take_snapshot(engine: Engine, session: Session, selection: Selection) -> Cat
         # The probe comes first: a change made while an engine without snapshots is being read must move it.
         probe, problems = _probe(engine, session)
         everything = engine.read_catalog(session)
-    selected = select(everything, selection)
+    selected = hide_columns(select(everything, selection), selection.columns)
     if selected.tables.is_empty():
         raise _nothing(engine, everything, selection)
     problems += _unreadable(engine, selected)

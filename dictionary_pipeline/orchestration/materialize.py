@@ -22,9 +22,11 @@ from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.project import current_project, database_config
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.stages import STAGES
+from dictionary_pipeline.terminal import complain, prepare_streams
 
 _SHOWN = 4
-_QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Failures are shown as one line each instead."""
 
 
 @contextmanager
@@ -45,11 +47,10 @@ def materialize(name: str, console: Console) -> bool:
         instance.add_dynamic_partitions(str(databases.name), [name])
         job = defs.resolve_job_def("refresh_dictionary")
         result = job.execute_in_process(instance=instance, partition_key=name, run_config=_QUIET, raise_on_error=False)
-        for event in result.all_events:
-            if event.is_step_failure:
-                failure = event.step_failure_data
-                console.print(f"[red]{event.step_key} failed:[/red]", failure.user_failure_data or failure.error)
         if not result.success:
+            for event in result.all_events:
+                if event.is_step_failure:
+                    complain("error", _failure_text(event))
             return False
         _summary(result, console)
     target = database_store(config, project.folder).location
@@ -58,6 +59,12 @@ def materialize(name: str, console: Console) -> bool:
     )
     console.print("`make dev` opens the same pipeline in the Dagster UI.")
     return True
+
+
+def _failure_text(event: dg.DagsterEvent) -> str:
+    told = event.step_failure_data.user_failure_data
+    text = told.description if told and told.description else "failed for a reason that only Dagster's event log tells"
+    return f"{event.step_key}: {text}"
 
 
 def _summary(result: dg.ExecuteInProcessResult, console: Console) -> None:
@@ -77,14 +84,15 @@ def _summary(result: dg.ExecuteInProcessResult, console: Console) -> None:
 
 def main(arguments: list[str]) -> int:
     """Command line of this module; the exit code."""
+    prepare_streams()
     console = Console()
     if len(arguments) != 1:
-        Console(stderr=True).print("usage: python -m dictionary_pipeline.orchestration.materialize NAME")
+        complain("error", "usage: python -m dictionary_pipeline.orchestration.materialize NAME")
         return 2
     try:
         return 0 if materialize(arguments[0], console) else 1
     except DictionaryError as error:
-        Console(stderr=True).print(f"error: {error}", markup=False, soft_wrap=True)
+        complain("error", str(error))
         return error.exit_code
 
 

@@ -7,13 +7,28 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
+from dictionary_pipeline.config.last_good import good_content, load_good
 from dictionary_pipeline.config.loader import find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.publishing.store import Store
 
 FOLDER_VARIABLE = "DICTIONARY_PIPELINE_PROJECT"
 """Names the folder that holds `dbt_like_configs/`; the working directory and its parents otherwise."""
+
+
+LAST_GOOD_KEY = ".state/configuration.json"
+
+
+class RunConfig(NamedTuple):
+    """What a run works with."""
+
+    config: DatabaseConfig
+    fault: str | None = None
+    """What is wrong with the database's file, whose last good content is used instead."""
 
 
 def project_folder() -> Path:
@@ -43,3 +58,33 @@ def database_config(project: Project, name: str) -> DatabaseConfig:
         where=str(project.folder / "dbt_like_configs" / "databases"),
         fix=f"Add {name}.yml there, or choose one of: {', '.join(sorted(project.databases)) or 'none yet'}.",
     )
+
+
+def run_config(project: Project, name: str) -> RunConfig:
+    """One database's configuration for a run that nobody watches: while its file is invalid, the last good one.
+
+    Raises:
+        ConfigurationError: the file is missing, or invalid and there is no last good content.
+        StoreError: the store that keeps it cannot be read.
+    """
+    fault = next((item.error for item in project.invalid if item.name == name), None)
+    if fault is not None:
+        kept = LocalStore(project.folder / project.publish.root / name).read(LAST_GOOD_KEY)
+        if kept is not None:
+            try:
+                return RunConfig(load_good(project.folder, name, kept), fault)
+            except ConfigurationError:
+                raise ConfigurationError(fault) from None
+    return RunConfig(database_config(project, name))
+
+
+def keep_last_good(store: Store, project: Project, name: str) -> None:
+    """Keep the content of a valid database file in the database's store, unless it holds a secret."""
+    try:
+        content = good_content(project.folder, name)
+    except ConfigurationError:  # edited since this run read it; the next run reports it
+        return
+    if content is None:
+        store.delete([LAST_GOOD_KEY])
+    elif store.read(LAST_GOOD_KEY) != content:
+        store.write(LAST_GOOD_KEY, content)

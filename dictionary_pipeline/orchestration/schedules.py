@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from dictionary_pipeline.config.resolved import AutomationConfig
+from dictionary_pipeline.config.resolved import AutomationConfig, Project
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.partitions import databases
-from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.orchestration.project import current_project, run_config
 
 
 def build_nightly_schedule(automation: AutomationConfig) -> dg.ScheduleDefinition:
@@ -24,14 +24,14 @@ def build_nightly_schedule(automation: AutomationConfig) -> dg.ScheduleDefinitio
         default_status=status,
     )
     def nightly_refresh(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """One run per database that has a partition and a valid file."""
+        """One run per database that has a partition and a valid file, or had one at its last run."""
         try:
             project = current_project()
         except DictionaryError as error:
             yield dg.SkipReason(str(error))
             return
         known = context.instance.get_dynamic_partitions(str(databases.name))
-        due = [name for name in sorted(known) if name in project.databases]
+        due = [name for name in sorted(known) if _can_run(project, name)]
         for name in due:
             yield dg.RunRequest(
                 run_key=f"{name}:{context.scheduled_execution_time.isoformat()}",
@@ -41,3 +41,11 @@ def build_nightly_schedule(automation: AutomationConfig) -> dg.ScheduleDefinitio
             yield dg.SkipReason("No configured database has a partition yet.")
 
     return nightly_refresh
+
+
+def _can_run(project: Project, name: str) -> bool:
+    try:
+        run_config(project, name)
+    except DictionaryError:  # `database_registry` reports it
+        return False
+    return True

@@ -28,8 +28,11 @@ class RegistryCursor:
 
     @classmethod
     def parse(cls, text: str | None) -> RegistryCursor:
-        """Read a cursor; a fresh one when there is none."""
-        return cls(**json.loads(text)) if text else cls()
+        """Read a cursor; a fresh one when there is none, or none of this version."""
+        try:
+            return cls(**json.loads(text)) if text else cls()
+        except (ValueError, TypeError):
+            return cls()
 
     def dump(self) -> str:
         """As kept by Dagster."""

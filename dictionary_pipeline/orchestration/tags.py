@@ -6,7 +6,7 @@ import dagster as dg
 
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import DictionaryError
-from dictionary_pipeline.orchestration.project import current_project, database_config
+from dictionary_pipeline.orchestration.project import current_project, run_config
 
 DATABASE_TAG = "database"
 SERVER_TAG = "server"
@@ -16,7 +16,7 @@ _UNKNOWN_SERVER = "unknown"
 def partition_tags(name: str) -> dict[str, str]:
     """Tags of a run over this database; the server is unknown while its configuration is broken."""
     try:
-        server = create_engine(database_config(current_project(), name).connection).server
+        server = create_engine(run_config(current_project(), name).config.connection).server
     except DictionaryError:
         server = _UNKNOWN_SERVER
     return {DATABASE_TAG: name, SERVER_TAG: server}

@@ -85,6 +85,8 @@ def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
                 files.add_frame(f"graph/{path}", content)
             else:
                 files.add(f"graph/{path}", content.encode())
+        for name, svg in sorted(inputs.diagrams.items()):
+            files.add(f"diagrams/{name}.svg", svg)
     return Bundle(files.content(), dict(sorted(files.files.items())), _facts(inputs, values), _stubs(inputs))
 
 

@@ -14,6 +14,9 @@ from dictionary_pipeline.publishing.inputs import BundleInputs
 from dictionary_pipeline.publishing.scrub import dialect_of
 
 FOLDER = "catalog"
+MASKED_NOTE = "; shown masked"
+"""Ends `sensitivity_reason` of columns that show masks instead of values."""
+_NOTES = {"mask": MASKED_NOTE, "allow": "; released by configuration"}
 _KEEP_WITHIN = 0.2
 _TABLE = ["schema", "table"]
 _COLUMN = ["schema", "table", "column"]
@@ -163,11 +166,12 @@ def _quoted(name: tuple[str, str], dialect: str) -> str:
 
 
 def _columns(inputs: BundleInputs) -> pl.DataFrame:
-    reasons = inputs.withheld.select(
+    note = pl.col("treatment").replace_strict(_NOTES, default="")
+    reasons = inputs.sensitivity.select(
         *_COLUMN,
         pl.col("category").alias("sensitivity"),
-        pl.col("reason").alias("sensitivity_reason"),
-        pl.lit(True).alias("withheld"),
+        pl.concat_str("reason", note).alias("sensitivity_reason"),
+        pl.col("treatment").is_in(["deny", "withhold"]).alias("withheld"),
     )
     return (
         inputs.catalog.columns.join(inputs.column_definitions, on=_COLUMN, how="left", validate="m:1")
@@ -178,7 +182,9 @@ def _columns(inputs: BundleInputs) -> pl.DataFrame:
 
 def _value_profiles(inputs: BundleInputs) -> pl.DataFrame:
     previous = inputs.previous.value_profiles if inputs.previous else None
-    built = coarse(inputs.profiles, "distinct_estimate", 2, previous, _COLUMN)
+    is_known = pl.col("complete") | (pl.col("allowed_values_origin") == "scan").fill_null(False)
+    profiles = inputs.profiles.with_columns(is_known.alias("complete"))
+    built = coarse(profiles, "distinct_estimate", 2, previous, _COLUMN)
     return _sticky(built, "null_fraction", pl.col("null_fraction").round(2), previous, _COLUMN)
 
 

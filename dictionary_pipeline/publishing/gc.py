@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from dictionary_pipeline.publishing.archive import archived_manifests
 from dictionary_pipeline.publishing.lease import Lease
-from dictionary_pipeline.publishing.manifest import read_manifest
-from dictionary_pipeline.publishing.publish import OBJECTS
+from dictionary_pipeline.publishing.manifest import OBJECTS, read_manifest
 from dictionary_pipeline.publishing.store import Store
 
 KEPT_MANIFESTS = 30

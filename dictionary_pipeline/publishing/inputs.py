@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +13,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.previous import PreviousBundle
 from dictionary_pipeline.publishing.scrub import scrub_catalog, scrub_definitions
+from dictionary_pipeline.sampling.privacy import hidden_of, withheld_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class BundleInputs:
     """`TABLE_DEFINITIONS`."""
     column_definitions: pl.DataFrame
     """`COLUMN_DEFINITIONS`."""
-    withheld: pl.DataFrame
-    """schema, table, column, category, reason of the columns whose values are never shown."""
+    sensitivity: pl.DataFrame
+    """`SENSITIVITY`: sensitive columns, why, and what is done about their values."""
     graph_files: Mapping[str, pl.DataFrame | str]
     """Path under `graph/` -> frame (published as Parquet) or text."""
     problems: tuple[Problem, ...]
@@ -47,10 +48,21 @@ class BundleInputs:
     config: DatabaseConfig
     previous: PreviousBundle | None = None
     """The published bundle, whose coarse estimates are kept while they are near enough."""
+    diagrams: Mapping[str, bytes] = field(default_factory=dict)
+    """Name under `diagrams/` -> SVG; pictures show names and types, never values."""
+
+    @property
+    def withheld(self) -> pl.DataFrame:
+        """schema, table, column, category, reason of the columns whose values are never shown."""
+        return withheld_of(self.sensitivity)
 
 
 def without_withheld(inputs: BundleInputs) -> BundleInputs:
-    """The same inputs with nothing left that could show a value of a withheld column."""
+    """The same inputs with nothing left that could show a value of a withheld column.
+
+    Of masked columns, texts are scrubbed; their values were masked when they were sampled.
+    """
+    hidden_columns = hidden_of(inputs.sensitivity)
     withheld, on = inputs.withheld.select("schema", "table", "column").unique(), ["schema", "table", "column"]
     hidden = inputs.profiles.join(withheld, on=on, how="semi").with_columns(
         pl.lit("withheld").alias("status"),
@@ -61,11 +73,11 @@ def without_withheld(inputs: BundleInputs) -> BundleInputs:
     )
     return replace(
         inputs,
-        catalog=scrub_catalog(inputs.catalog, withheld),
+        catalog=scrub_catalog(inputs.catalog, inputs.sensitivity),
         profiles=pl.concat([inputs.profiles.join(withheld, on=on, how="anti"), hidden]).sort(on),
         values=inputs.values.join(withheld, on=on, how="anti"),
-        table_definitions=scrub_definitions(inputs.table_definitions, withheld),
-        column_definitions=scrub_definitions(inputs.column_definitions, withheld),
+        table_definitions=scrub_definitions(inputs.table_definitions, hidden_columns),
+        column_definitions=scrub_definitions(inputs.column_definitions, hidden_columns),
     )
 
 

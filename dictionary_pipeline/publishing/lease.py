@@ -19,6 +19,7 @@ from pathlib import Path
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.errors import LeaseHeld, StoreConflict, StoreError
+from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.store import Store
 
 LEASE_KEY = ".state/lease.json"
@@ -136,6 +137,15 @@ def hold_lease(
     lease.stop(release=not keep)
 
 
+def forget_released(store: LocalStore) -> None:
+    """Take back a released lease that stands alone, so that a first run that could not start leaves no trace."""
+    with suppress(StoreError):  # tidying up must not hide why the run could not start
+        current = store.read_versioned(LEASE_KEY)
+        record = _parse(current.data) if current else None
+        if current is not None and record is not None and record.owner is None:
+            store.remove_bare_state(LEASE_KEY, current.etag)
+
+
 def _acquire(store: Store, owner: str, host: str, clock: Clock) -> tuple[_Record, Clock]:
     now = clock()
     mine = _Record(owner, host, os.getpid(), _process(os.getpid()) or "", _stamp(now), "").renewed(now)
@@ -199,7 +209,7 @@ def _held(store: Store, record: _Record) -> LeaseHeld:
         f"run {record.owner} on host {record.host} (process {record.pid}) has worked on this database "
         f"since {record.acquired_at}",
         where=store.location,
-        fix=f"Wait for it or stop it; the lease of a dead run is free after {TTL_S:.0f} seconds at most.",
+        fix=f"Wait for it or stop it; if it is dead, its lease is free at {record.expires_at}.",
     )
 
 
@@ -216,10 +226,13 @@ def _parse(data: bytes) -> _Record | None:
     """The record, or null for content that no run can have written: it holds nothing."""
     try:
         record = _Record(**json.loads(data))
-        datetime.fromisoformat(record.expires_at)
+        moment = datetime.fromisoformat(record.expires_at)
     except (ValueError, TypeError):
         return None
-    return record
+    texts = (record.host, record.process, record.acquired_at, record.owner or "")
+    is_process = type(record.pid) is int and 0 < record.pid < 2**31
+    is_whole = is_process and moment.tzinfo is not None and all(isinstance(text, str) for text in texts)
+    return record if is_whole else None
 
 
 def _bytes(record: _Record) -> bytes:

@@ -21,7 +21,8 @@ from dictionary_pipeline.publishing.store import Content, StoredObject, Versione
 
 _TEMP_PREFIX = ".writing-"
 _TEMP_MAX_AGE_S = 600.0
-_LOCK_KEY = ".state/store.lock"
+_STATE = ".state/"
+_LOCK_KEY = f"{_STATE}store.lock"
 _LOCK_TIMEOUT_S = 60.0
 _READ_ONLY = "Choose a folder that this account may read and write, or change its permissions."
 _ADVICE = {
@@ -33,9 +34,10 @@ _ADVICE = {
     errno.ENOTDIR: ("a file stands where a folder is needed", "Choose another folder, or move that file away."),
     errno.EEXIST: ("a file stands where a folder is needed", "Choose another folder, or move that file away."),
     errno.EISDIR: ("a folder stands where a file is needed", "Choose another folder, or move that one away."),
+    errno.ENOENT: ("the folder is gone or cannot be made there", "Choose a folder that can be made, and run again."),
     errno.ENAMETOOLONG: ("the path is too long for this file system", "Choose a folder with a shorter path."),
 }
-_LASTING = frozenset(_ADVICE) - {errno.ENOSPC, errno.EDQUOT}
+_LASTING = frozenset(_ADVICE) - {errno.ENOSPC, errno.EDQUOT, errno.ENOENT}
 
 
 class StoreUnusable(StoreError):
@@ -56,6 +58,7 @@ class LocalStore:
         self._root = root
         self._swept: set[Path] = set()
         self._unflushed: deque[Path] = deque()
+        self._made_root = False
 
     @property
     def location(self) -> str:
@@ -65,7 +68,7 @@ class LocalStore:
     def read(self, key: str) -> bytes | None:
         """Content, or null when there is none."""
         path = self._path(key)
-        with self._errors(path):
+        with file_errors(path):
             try:
                 return path.read_bytes()
             except (FileNotFoundError, NotADirectoryError):
@@ -79,7 +82,7 @@ class LocalStore:
     def exists(self, key: str) -> bool:
         """Whether there is an object."""
         path = self._path(key)
-        with self._errors(path):
+        with file_errors(path):
             return path.is_file()
 
     def create(self, key: str, content: Content) -> bool:
@@ -87,13 +90,13 @@ class LocalStore:
         path = self._path(key)
         if self.exists(key):
             return False
-        with self._errors(path), self._written(path, content) as temporary:
+        with file_errors(path), self._written(path, content) as temporary:
             return self._link(temporary, path)
 
     def write(self, key: str, content: Content) -> None:
         """Write unconditionally and atomically."""
         path = self._path(key)
-        with self._errors(path), self._written(path, content) as temporary:
+        with file_errors(path), self._written(path, content) as temporary:
             temporary.replace(path)
 
     def swap(self, key: str, data: bytes, etag: str | None) -> str:
@@ -103,7 +106,7 @@ class LocalStore:
             StoreConflict: another writer was faster.
         """
         path = self._path(key)
-        with self._locked(), self._errors(path):
+        with self._locked(), file_errors(path):
             current = self.read_versioned(key)
             if (current.etag if current else None) != etag:
                 raise StoreConflict("another writer changed it meanwhile", where=str(path), fix="Run again.")
@@ -117,7 +120,7 @@ class LocalStore:
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Objects whose key starts with `prefix`, in key order."""
         base = self._root / prefix.rpartition("/")[0]
-        with self._errors(base):
+        with file_errors(base):
             found = [item for item in self._walk(base) if item.key.startswith(prefix)]
         yield from sorted(found)
 
@@ -125,8 +128,38 @@ class LocalStore:
         """Delete objects; absent ones are fine."""
         for key in keys:
             path = self._path(key)
-            with self._errors(path), suppress(FileNotFoundError, NotADirectoryError):
+            with file_errors(path), suppress(FileNotFoundError, NotADirectoryError):
                 path.unlink()
+
+    def remove_bare_state(self, key: str, etag: str) -> None:
+        """Remove `.state/` when it holds this object alone, unchanged; and the root if it was made for it.
+
+        The lock goes too. Two others that take it at this very moment may then work side by side;
+        conditional writes would not tell, but a lease that both believe to hold is found out by `ensure_held`.
+        """
+        state = self._root / _STATE
+        if not state.is_dir():
+            return
+        with self._locked(), file_errors(state):
+            current = self.read_versioned(key)
+            if current is None or current.etag != etag or [item.key for item in self.list(_STATE)] != [key]:
+                return
+            self.delete([key, _LOCK_KEY])
+            with suppress(OSError):  # a folder that is not empty
+                state.rmdir()
+                if self._made_root:
+                    self._root.rmdir()
+
+    def sweep(self) -> None:
+        """Remove what killed writers left of unfinished objects; the caller is the only writer.
+
+        The lease, which a thread of the caller renews meanwhile, stands directly in its folder.
+        """
+        lease_folder = self._path(_LOCK_KEY).parent
+        with file_errors(self._root):
+            for leftover in self._root.rglob(f"{_TEMP_PREFIX}*"):
+                if leftover.parent != lease_folder:
+                    leftover.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         parts = key.split("/")
@@ -208,7 +241,8 @@ class LocalStore:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         path = self._root / _LOCK_KEY
-        with self._errors(path):
+        with file_errors(path):
+            self._made_root |= not self._root.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path)
             try:
@@ -224,17 +258,23 @@ class LocalStore:
         finally:
             lock.release()
 
-    @contextmanager
-    def _errors(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            name = errno.errorcode.get(error.errno or 0, type(error).__name__)
-            what, fix = _ADVICE.get(error.errno or 0, (f"the file system reported {name}", "Run again."))
-            kind = StoreUnusable if error.errno in _LASTING else StoreError
-            place = Path(error.filename or path)
-            where = place.parent if place.name.startswith(_TEMP_PREFIX) else place
-            raise kind(what, where=str(where), fix=fix, code=name) from None
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into the product's own.
+
+    Args:
+        path: What is worked on, for errors that name no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        what, fix = _ADVICE.get(error.errno or 0, (f"the file system reported {name}", "Run again."))
+        kind = StoreUnusable if error.errno in _LASTING else StoreError
+        place = Path(error.filename or path)
+        where = place.parent if place.name.startswith(_TEMP_PREFIX) else place
+        raise kind(what, where=str(where), fix=fix, code=name) from None
 
 
 def _raise_unless_absent(error: OSError) -> None:

@@ -13,6 +13,7 @@ from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.publishing.store import Store
 
 MANIFEST_KEY = "manifest.json"
+OBJECTS = ".objects/"
 FORMAT_VERSION = "1.0.0"
 _MAJOR = 1
 
@@ -26,7 +27,7 @@ class FileInfo(NamedTuple):
     @property
     def object_key(self) -> str:
         """Where the content lies, whatever the file is called."""
-        return f".objects/{self.sha256[:2]}/{self.sha256}"
+        return f"{OBJECTS}{self.sha256[:2]}/{self.sha256}"
 
 
 class Limit(NamedTuple):
@@ -124,7 +125,7 @@ def parse_manifest(data: bytes, *, where: str) -> Manifest:
         document = jsontext.loads_strict(data)
         version = str(document["format_version"])
         major = int(version.partition(".")[0])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise _broken(where) from None
     if major > _MAJOR:
         raise StoreUnusable(
@@ -134,7 +135,7 @@ def parse_manifest(data: bytes, *, where: str) -> Manifest:
         )
     try:
         return _from_document(document)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise _broken(where) from None
 
 
@@ -142,6 +143,8 @@ def _from_document(document: dict[str, Any]) -> Manifest:
     files = {path: FileInfo(info["sha256"], info["bytes"]) for path, info in document["files"].items()}
     if any(not isinstance(info.sha256, str) or not isinstance(info.bytes, int) for info in files.values()):
         raise TypeError("files")
+    if any(not isinstance(document[name], str) for name in ("database", "engine", "run_id", "published_at")):
+        raise TypeError("texts")
     return Manifest(
         database=document["database"],
         engine=document["engine"],

@@ -90,9 +90,11 @@ def _read_state(store: Store) -> _Mirrored:
     data = store.read(MIRRORED_KEY)
     try:
         document = json.loads(data or b"{}")
-        return _Mirrored(document.get("manifest"), tuple(document.get("pending", ())))
+        state = _Mirrored(document.get("manifest"), tuple(document.get("pending", ())))
     except (ValueError, AttributeError, TypeError):  # unreadable state is lost state
         return _Mirrored()
+    is_whole = all(isinstance(sha256, str) for sha256 in (state.shown or "", *state.pending))
+    return state if is_whole else _Mirrored()
 
 
 def _earlier(store: Store, state: _Mirrored, current: StoredManifest) -> list[Files] | None:

@@ -95,3 +95,6 @@ class OverlayStore:
         for key in keys:
             self._written.delete([key])
             self._deleted.create(key, b"")
+
+    def sweep(self) -> None:
+        """Nothing: the base is only read."""

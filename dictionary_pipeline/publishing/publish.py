@@ -1,4 +1,4 @@
-"""The publish protocol: objects, then the manifest, then the plain paths.
+"""The publish protocol: objects, then the manifest, then the plain paths, then purging.
 
 A reader that follows `manifest.json` to `.objects/` sees one whole bundle at any moment, whatever
 dies at whatever point; the next publish finishes what a killed one left.
@@ -18,6 +18,7 @@ from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.manifest import (
     MANIFEST_KEY,
+    OBJECTS,
     FileInfo,
     Manifest,
     StoredManifest,
@@ -25,9 +26,8 @@ from dictionary_pipeline.publishing.manifest import (
     read_manifest,
 )
 from dictionary_pipeline.publishing.mirror import mirror
+from dictionary_pipeline.publishing.purge import mark_purge, purge
 from dictionary_pipeline.publishing.store import Store
-
-OBJECTS = ".objects/"
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class PublishReport:
     plain_deleted: int
     manifest_sha: str
     changes: Changes
+    objects_purged: int = 0
+    """Old objects deleted because a column is newly withheld."""
 
 
 class _ObjectCounts(NamedTuple):
@@ -75,6 +77,7 @@ def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: dat
     """
     lease.ensure_held()
     current = check_target(store, bundle.facts.database)
+    must_purge = mark_purge(store, bundle, current)
     objects = _put_objects(store, bundle, current)
     manifest = _manifest(bundle, current, run_id, now)
     changes = _compare(current.manifest.files if current else {}, bundle.files)
@@ -85,7 +88,8 @@ def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: dat
         lease.ensure_held()
         status, sha256 = "published", _swap(store, manifest, current)
     plain = mirror(store, bundle.content)
-    return PublishReport(status, *objects, *plain, sha256, changes)
+    purged = purge(store, lease) if must_purge else 0
+    return PublishReport(status, *objects, *plain, sha256, changes, purged)
 
 
 def plan_publish(store: Store, bundle: Bundle) -> Changes:

@@ -51,3 +51,6 @@ class ScopedStore:
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; absent ones are fine."""
         self._base.delete(self._prefix + key for key in keys)
+
+    def sweep(self) -> None:
+        """Nothing: others may be writing to the rest of the store."""

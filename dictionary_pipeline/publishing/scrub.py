@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 import sqlglot
@@ -17,6 +17,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.publishing.sealed import Recogniser, Sealed
+from dictionary_pipeline.sampling.privacy import hidden_of
+from dictionary_pipeline.sampling.treatment import mask
 
 MASK = "***"
 _DIALECTS = {"sqlserver": "tsql", "generic": "", "mariadb": "mysql"}
@@ -37,6 +40,7 @@ _SQL_TEXT = re.compile(
     r"|(?<![\w$\"`\[])[+-]?\d[\w.]*",
     re.DOTALL,
 )
+_LISTS = ("enum_values", "allowed_values")
 _PROSE = re.compile(
     r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»"  # quotations
     r"|\S+@\S+"  # addresses
@@ -86,29 +90,30 @@ def scrub_prose(text: str) -> str:
     return _PROSE.sub(MASK, text)
 
 
-def scrub_catalog(catalog: Catalog, withheld: pl.DataFrame) -> Catalog:
-    """Scrub the texts of objects that touch a withheld column.
+def scrub_catalog(catalog: Catalog, sensitivity: pl.DataFrame, sealed: Sealed | None = None) -> Catalog:
+    """Scrub the texts of objects that touch a withheld or masked column, or that quote its values.
 
     Scrubbed are comment and default of the column itself, comments and defaults in its table and
     CHECKs that mention it, and the SQL and comments of views that have or mention such a column. Its
-    allowed values (enum labels, domain and CHECK lists) are removed.
+    allowed values (enum labels, domain and CHECK lists) are removed, or masked.
 
     Args:
         catalog: As introspected.
-        withheld: schema, table, column of withheld columns.
+        sensitivity: `frames.SENSITIVITY`.
+        sealed: Known values of such columns, which are scrubbed wherever they stand.
     """
-    if withheld.is_empty():
+    hidden = hidden_of(sensitivity)
+    if hidden.is_empty():
         return catalog
-    names = _Names(withheld)
-    dialect = dialect_of(catalog.identity.engine)
+    scrubber = _Scrubber(_Names(hidden), dialect_of(catalog.identity.engine), Recogniser(sealed) if sealed else None)
     return replace(
         catalog,
-        tables=_scrub_tables(catalog.tables, names, dialect),
-        columns=_scrub_columns(catalog.columns, names, dialect),
+        tables=scrubber.tables(catalog.tables),
+        columns=scrubber.columns(_without_lists(catalog.columns, sensitivity)),
         checks=_rewrite(
             catalog.checks,
             "expression",
-            lambda row: scrub_sql(row[2], dialect) if names.mentions(row[0], row[1], row[2]) else row[2],
+            lambda row: scrubber.sql(row[2], scrubber.names.mentions(row[0], row[1], row[2])),
         ),
     )
 
@@ -171,33 +176,59 @@ def _any_of(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
-def _scrub_tables(tables: pl.DataFrame, names: _Names, dialect: str) -> pl.DataFrame:
-    def sql(row: tuple[str, ...]) -> str:
-        touches = names.has_any(row[0], row[1]) or names.mentions_any(row[2])
-        return scrub_sql(row[2], dialect) if touches else row[2]
+@dataclass(frozen=True)
+class _Scrubber:
+    names: _Names
+    dialect: str
+    recogniser: Recogniser | None
 
-    def comment(row: tuple[str, ...]) -> str:
-        return scrub_prose(row[2]) if names.mentions(row[0], row[1], row[2]) else row[2]
+    def sql(self, text: str, touches: bool) -> str:
+        """Scrub SQL that touches a hidden column or quotes a value of one."""
+        quotes = touches or (self.recogniser is not None and bool(self.recogniser.matches(text)))
+        return scrub_sql(text, self.dialect) if quotes else text
 
-    return _rewrite(_rewrite(tables, "view_sql", sql), "comment", comment)
+    def prose(self, text: str, touches: bool) -> str:
+        """Scrub prose that touches a hidden column, or only the values it quotes."""
+        if touches:
+            return scrub_prose(text)
+        return self.recogniser.masked(text, MASK) if self.recogniser else text
+
+    def tables(self, tables: pl.DataFrame) -> pl.DataFrame:
+        names = self.names
+        views = _rewrite(
+            tables,
+            "view_sql",
+            lambda row: self.sql(row[2], names.has_any(row[0], row[1]) or names.mentions_any(row[2])),
+        )
+        return _rewrite(views, "comment", lambda row: self.prose(row[2], names.mentions(row[0], row[1], row[2])))
+
+    def columns(self, columns: pl.DataFrame) -> pl.DataFrame:
+        def touches(row: tuple[str, ...]) -> bool:
+            return self.names.has(row[0], row[1], row[3]) or self.names.mentions(row[0], row[1], row[2])
+
+        defaults = _rewrite(columns, "default", lambda row: self.sql(row[2], touches(row)), "column")
+        return _rewrite(defaults, "comment", lambda row: self.prose(row[2], touches(row)), "column")
 
 
-def _scrub_columns(columns: pl.DataFrame, names: _Names, dialect: str) -> pl.DataFrame:
-    def touches(row: tuple[str, ...]) -> bool:
-        return names.has(row[0], row[1], row[3]) or names.mentions(row[0], row[1], row[2])
+def _without_lists(columns: pl.DataFrame, sensitivity: pl.DataFrame) -> pl.DataFrame:
+    """Columns without the value lists of withheld ones, and with masks in those of masked ones."""
+    treatments = sensitivity.select("schema", "table", "column", "treatment")
+    joined = columns.join(treatments, on=["schema", "table", "column"], how="left", maintain_order="left")
+    shown = pl.col("treatment").is_null() | (pl.col("treatment") == "allow")
+    masked = pl.col("treatment") == "mask"
+    texts = pl.List(pl.String())
+    masks = {
+        name: pl.lit(pl.Series([_masked(values) for values in joined[name].to_list()], dtype=texts)) for name in _LISTS
+    }
+    return joined.with_columns(
+        *(pl.when(shown).then(name).when(masked).then(masks[name]).alias(name) for name in masks),
+        pl.when(shown).then("domain_checks").alias("domain_checks"),
+        pl.when(shown | masked).then("allowed_values_origin").alias("allowed_values_origin"),
+    ).drop("treatment")
 
-    def default(row: tuple[str, ...]) -> str:
-        return scrub_sql(row[2], dialect) if touches(row) else row[2]
 
-    def comment(row: tuple[str, ...]) -> str:
-        return scrub_prose(row[2]) if touches(row) else row[2]
-
-    hidden = pl.Series(
-        [names.has(*key) for key in columns.select("schema", "table", "column").iter_rows()], dtype=pl.Boolean()
-    )
-    lists = ["enum_values", "domain_checks", "allowed_values", "allowed_values_origin"]
-    emptied = columns.with_columns(pl.when(~hidden).then(pl.col(name)).alias(name) for name in lists)
-    return _rewrite(_rewrite(emptied, "default", default, "column"), "comment", comment, "column")
+def _masked(values: Iterable[str] | None) -> list[str] | None:
+    return None if values is None else sorted(set(map(mask, values)))
 
 
 def _rewrite(frame: pl.DataFrame, name: str, rewrite: Callable[[tuple[str, ...]], str], *context: str) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from types import TracebackType
 import polars as pl
 
 from dictionary_pipeline.errors import ContractViolation
+from dictionary_pipeline.publishing.local import file_errors
 from dictionary_pipeline.publishing.manifest import FileInfo
 
 _ROW_GROUP = 100_000
@@ -50,9 +51,10 @@ class Staging:
     """Collects the files of a bundle in a pack."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._pack = folder / "pack"
-        self._file = self._pack.open("wb")
+        with file_errors(self._pack):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = self._pack.open("wb")
         self._offsets: dict[str, tuple[int, int]] = {}
         self.files: dict[str, FileInfo] = {}
         """Published path -> content."""
@@ -63,7 +65,8 @@ class Staging:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        with file_errors(self._pack):
+            self._file.close()
 
     def content(self) -> StagedContent:
         """What was collected; to be read after the staging was closed."""
@@ -77,7 +80,8 @@ class Staging:
         """Stage one file that is too large to build in memory."""
         start, hashed = self._file.tell(), hashlib.sha256()
         for chunk in chunks:
-            self._file.write(chunk)
+            with file_errors(self._pack):
+                self._file.write(chunk)
             hashed.update(chunk)
         info = FileInfo(hashed.hexdigest(), self._file.tell() - start)
         if info.sha256 in self._offsets:

@@ -66,3 +66,6 @@ class Store(Protocol):
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; absent ones are fine."""
+
+    def sweep(self) -> None:
+        """Remove what killed writers left of unfinished objects; the caller is the only writer."""

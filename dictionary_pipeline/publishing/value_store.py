@@ -15,10 +15,9 @@ from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.publishing.inputs import BundleInputs
 from dictionary_pipeline.publishing.manifest import Limit
 from dictionary_pipeline.publishing.staging import Staging
+from dictionary_pipeline.publishing.value_policy import value_store_policy
 
 FOLDER = "column_value_store"
-_ROLES = ["dimension", "lookup", "other"]
-_VIEW_KINDS = ["view", "materialized_view"]
 _MAX_CHARS = 200
 _COLUMN = ["schema", "table", "column"]
 _BATCH = 5_000
@@ -58,22 +57,9 @@ def stage_value_store(inputs: BundleInputs, staging: Staging) -> ValueStoreResul
 
 
 def eligible_columns(inputs: BundleInputs) -> pl.DataFrame:
-    """schema, table, column of the columns whose values are published.
-
-    String-like columns of dimension, lookup and other tables; views only when configured; never a
-    withheld column.
-    """
-    tables = inputs.catalog.tables.join(inputs.roles, on=["schema", "table"], how="left").filter(
-        pl.col("role").fill_null("other").is_in(_ROLES)
-    )
-    if not inputs.config.sampling.value_store_views:
-        tables = tables.filter(~pl.col("kind").is_in(_VIEW_KINDS))
-    return (
-        inputs.catalog.columns.filter(pl.col("type_class") == "string")
-        .join(tables, on=["schema", "table"], how="semi")
-        .join(inputs.withheld, on=_COLUMN, how="anti")
-        .select(_COLUMN)
-    )
+    """schema, table, column of the columns whose values are published."""
+    policy = value_store_policy(inputs.catalog, inputs.roles, inputs.withheld, inputs.config)
+    return policy.filter("stored").select(_COLUMN)
 
 
 def _lines(

@@ -13,10 +13,14 @@ from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.publishing import schema_store, value_store
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.catalog_frames import FOLDER, PUBLISHED
+from dictionary_pipeline.publishing.gate import ValueSearch
+from dictionary_pipeline.publishing.sealed import Name, Sealed
 from dictionary_pipeline.publishing.verify_json import Known, check_entry, check_value_lines, parse
 
 _COLUMN = ["schema", "table", "column"]
 _EDGE_FILES = ("graph/edges.parquet", "graph/output/relationships.parquet")
+PRIVACY = "privacy"
+"""Name of the check for values that may not be shown."""
 _ENTITIES, _IDS = "graph/output/entities.parquet", "graph/ids.parquet"
 
 
@@ -27,14 +31,19 @@ class Finding(NamedTuple):
     """files, strict_json, structure, relationships, privacy or graph."""
     path: str
     message: str
+    fix: str = ""
+    """Empty when only a change of the product can help."""
 
 
-def verify(bundle: Bundle) -> tuple[Finding, ...]:
+def verify(bundle: Bundle, sealed: Sealed | None = None) -> tuple[Finding, ...]:
     """Check a built bundle; it may be published only when nothing is found.
 
     Checked: hashes, strict JSON without duplicate keys, structure and key order, one entry per table,
-    every relationship endpoint known or outside by declaration, nothing shown of withheld columns, and
-    every graph edge between known entities.
+    every relationship endpoint known or outside by declaration, nothing shown of withheld columns, no
+    withheld value anywhere, and every graph edge between known entities.
+
+    Args:
+        sealed: The values of withheld and masked columns, to be found nowhere.
     """
     findings = list(_check_files(bundle))
     if findings:
@@ -42,10 +51,12 @@ def verify(bundle: Bundle) -> tuple[Finding, ...]:
     tables, columns = (bundle.frame(f"{FOLDER}/{name}.parquet") for name in ("tables", "columns"))
     withheld = columns.filter("withheld").select(_COLUMN)
     known = Known(frozenset(tables["fqn"]) | {stub.fqn for stub in bundle.stubs}, frozenset(withheld.iter_rows()))
-    findings += _check_json(bundle, tables, known)
+    search = ValueSearch(bundle, sealed or Sealed(b"", {}))
+    findings += _check_json(bundle, tables, known, search)
     findings += _check_relationships(bundle, tables, columns)
     findings += _check_profiles(bundle, withheld)
     findings += _check_graph(bundle)
+    findings += [_leak(bundle, path, column) for path, column in search.finish()]
     return tuple(findings)
 
 
@@ -61,8 +72,19 @@ def require_verified(findings: Iterable[Finding], database: str) -> None:
         raise ContractViolation(
             f"the bundle breaks the contract in {len(found)} places, first {first.path}: {first.message}",
             where=database,
-            fix="Nothing was published; this is a defect of the product, please report it.",
+            fix=f"Nothing was published; {first.fix or 'this is a defect of the product, please report it.'}",
         )
+
+
+def _leak(bundle: Bundle, path: str, column: Name) -> Finding:
+    name = ".".join(column)
+    return Finding(
+        PRIVACY,
+        path,
+        f"it shows a value of the withheld column {name}",
+        f"take the value out of the text that quotes it, or release the column: `privacy: {{allow: [{name}]}}` in "
+        f"dbt_like_configs/databases/{bundle.facts.database}.yml.",
+    )
 
 
 def _check_files(bundle: Bundle) -> Iterator[Finding]:
@@ -80,7 +102,7 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("structure", path, "the frame has other columns than the contract's")
 
 
-def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known) -> Iterator[Finding]:
+def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known, search: ValueSearch) -> Iterator[Finding]:
     findings: list[Finding] = []
     described: list[tuple[str, str]] = []
     for path in bundle.files:
@@ -90,13 +112,18 @@ def _check_json(bundle: Bundle, tables: pl.DataFrame, known: Known) -> Iterator[
 
         folder = path.partition("/")[0]
         if folder == value_store.FOLDER:
-            check_value_lines(bundle.read(path), known, add)
+            data = bundle.read(path)
+            check_value_lines(data, known, add)
+            search.value_lines(path, data)
         elif path.endswith(".json"):
             content = parse(bundle.read(path), add)
             if folder == schema_store.FOLDER and content is not None:
                 entries = content if path == schema_store.SINGLE_FILE and isinstance(content, list) else [content]
                 names = [check_entry(entry, known, add) for entry in entries]
                 described += [name for name in names if name is not None]
+                search.entries(path, entries)
+            elif content is not None:
+                search.document(path, content)
     yield from findings
     if sorted(described) != sorted(tables.select("schema", "table").iter_rows()):
         yield Finding("structure", schema_store.FOLDER, "there is not exactly one entry for each table and view")
@@ -128,7 +155,7 @@ def _check_profiles(bundle: Bundle, withheld: pl.DataFrame) -> Iterator[Finding]
         .filter(pl.any_horizontal(pl.col("min", "max", "allowed_values").is_not_null()))
     )
     for name in shown.select(_COLUMN).iter_rows():
-        yield Finding("privacy", path, f"values of the withheld column {'.'.join(name)} are shown")
+        yield Finding(PRIVACY, path, f"values of the withheld column {'.'.join(name)} are shown")
 
 
 def _check_graph(bundle: Bundle) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ RELATIONSHIP_ORDER = (
 _Unique = dict[TableName, list[frozenset[str]]]
 """Table -> the column sets of its primary and unique keys."""
 
-_KEY_ORDER = ("schema", "table", "name", "columns")
+KEY_ORDER = ("schema", "table", "name", "columns")
 
 
 class _Relationship(NamedTuple):
@@ -77,7 +77,7 @@ def declared_keys(catalog: Catalog, names: Names, human: Sequence[HumanKey]) -> 
             known.add((*table, frozenset(columns)))
             rows.append((*table, None, "unique", columns, "dbt", 1.0))
     keys = pl.concat([frames.fit(catalog.keys, frames.KEYS), frames.from_rows(rows, frames.KEYS)])
-    return frames.fit(keys, frames.KEYS, sort_by=_KEY_ORDER), unmatched
+    return frames.fit(keys, frames.KEYS, sort_by=KEY_ORDER), unmatched
 
 
 def declared_relationships(
@@ -111,6 +111,25 @@ def declared_relationships(
             rows.append(row)
     frame = frames.from_rows(rows, frames.RELATIONSHIPS)
     return frames.fit(frame, frames.RELATIONSHIPS, sort_by=RELATIONSHIP_ORDER), unmatched
+
+
+def rejected_relationships(
+    names: Names, human: Sequence[HumanRelationship]
+) -> tuple[frozenset[tuple[object, ...]], list[str]]:
+    """What people said is no relationship.
+
+    Returns:
+        Identities (child, parent, column pairs) and a sentence per rejection that names something unknown.
+    """
+    rejected: set[tuple[object, ...]] = set()
+    unmatched: list[str] = []
+    for item in human:
+        try:
+            row = _from_person(item, names, defaultdict(list))
+            rejected.add(row.identity())
+        except NameMismatch as error:
+            unmatched.append(_mismatch(item, error, "rejected relationship"))
+    return frozenset(rejected), unmatched
 
 
 def _from_constraint(row: dict[str, Any], names: Names, unique: _Unique) -> _Relationship:
@@ -166,8 +185,8 @@ def _cardinality(from_columns: Sequence[str], unique: Sequence[frozenset[str]]) 
     return "one_to_one" if any(key <= set(from_columns) for key in unique) else "many_to_one"
 
 
-def _mismatch(declared: HumanRelationship, error: NameMismatch) -> str:
+def _mismatch(declared: HumanRelationship, error: NameMismatch, noun: str = "relationship") -> str:
     child = f"{declared.from_schema}.{declared.from_table}"
     ends = f"`{child}` to `{declared.to_schema}.{declared.to_table}`"
     where = f" It is declared in {declared.origin}." if declared.origin else ""
-    return f"The relationship from {ends} {error.what}. {error.hint}{where}"
+    return f"The {noun} from {ends} {error.what}. {error.hint}{where}"

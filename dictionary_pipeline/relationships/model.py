@@ -14,9 +14,9 @@ class RelationshipGraph:
     relationships: pl.DataFrame
     """`frames.RELATIONSHIPS`, one row per constraint, sorted by child, parent, name and columns."""
     keys: pl.DataFrame
-    """`frames.KEYS`: the catalog's and those that people declared."""
+    """`frames.KEYS`: the catalog's, those that people declared, and those that were inferred."""
     lineage: pl.DataFrame
-    """`frames.LINEAGE`: what the catalog records, else what the view's SQL says; table level only."""
+    """`frames.VIEW_LINEAGE`: tables as the catalog records them, else as the view's SQL says; columns by the SQL."""
     roles: pl.DataFrame
     """`frames.ROLES`, one row per table and view."""
     join_graph: pl.DataFrame
@@ -25,3 +25,9 @@ class RelationshipGraph:
     """One sentence per declaration of people that names something unknown; warnings, not problems."""
     unresolved: tuple[str, ...] = ()
     """Sources of views that could not be matched to the catalog, for logs; nothing is guessed."""
+    contradicted: tuple[str, ...] = ()
+    """One sentence per declared relationship that the engine does not enforce and that rows break."""
+    statements: int = 0
+    """Statements that asked the database for counts."""
+    warnings: tuple[str, ...] = ()
+    """One sentence per question about inferred keys that the database did not answer."""

@@ -1,49 +1,36 @@
 """The role a table plays: fact, dimension, bridge, lookup or other, with the reason in words.
 
-Rules, first match wins: views are `other`; a bridge is identified by its references alone and says
-little else; a lookup is small, referenced and refers to nothing; a fact refers to several tables,
-is hardly referenced itself and holds measures or dates; a dimension is referenced.
+Views are `other`. A bridge links tables and says little else. A lookup is small, referred to, and refers to
+nothing. Whether a table that refers to others is a fact is weighed: events, measures, several parents and
+being a numbered part of a parent speak for it, a name of its own and many children against it. A dimension
+is referred to or names what it describes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.relationships.inference.words import tokens
 from dictionary_pipeline.relationships.names import TableName
+from dictionary_pipeline.relationships.role_facts import TableFacts, gather
 
 _MAX_BRIDGE_EXTRAS = 2
 """Columns beyond its key and references that a bridge may have, such as a date and a rank."""
 _MAX_LOOKUP_COLUMNS = 4
 _MAX_LOOKUP_ROWS = 1_000
-_MEASURES = ("integer", "float", "decimal", "date", "timestamp")
-
-
-@dataclass
-class _Facts:
-    """What the rules look at, per table."""
-
-    columns: list[tuple[str, str]] = field(default_factory=list)
-    primary_key: frozenset[str] = frozenset()
-    key_columns: set[str] = field(default_factory=set)
-    references: list[frozenset[str]] = field(default_factory=list)
-    """Child columns of each outgoing key, self references included."""
-    parents: set[str] = field(default_factory=set)
-    """Names of other tables that it refers to."""
-    children: set[str] = field(default_factory=set)
-    """Names of other tables that refer to it."""
-    rows: int | None = None
-
-    @property
-    def own_columns(self) -> list[tuple[str, str]]:
-        """Columns that are part of no key and no reference."""
-        taken = self.key_columns.union(*self.references)
-        return [column for column in self.columns if column[0] not in taken]
+_FACT_WEIGHT = 3
+"""Weight from which a table is a fact."""
+_SAID = {
+    **dict.fromkeys(("fact", "fct"), "fact"),
+    **dict.fromkeys(("dim", "dimension"), "dimension"),
+    **dict.fromkeys(("bridge", "xref"), "bridge"),
+    **dict.fromkeys(("lkp", "lookup"), "lookup"),
+}
+"""First or last word of a table's name -> the role that its designers gave it."""
 
 
 def table_roles(
@@ -52,86 +39,65 @@ def table_roles(
     """Role of every table and view.
 
     Args:
-        relationships: `frames.RELATIONSHIPS`; the accepted ones count.
+        relationships: `frames.RELATIONSHIPS`; proposed ones count too, since a role needs less certainty than a key.
         keys: `frames.KEYS`.
         profiles: `frames.PROFILES`; tells the size of small tables that the engine does not estimate.
 
     Returns:
         `frames.ROLES` in the order of the catalog's tables.
     """
-    facts = _gather(catalog, relationships, keys, profiles)
+    facts = gather(catalog, relationships, keys, profiles)
     rows = []
     for schema, table, kind in catalog.tables.select("schema", "table", "kind").iter_rows():
-        role, reason = _role(kind, facts[TableName(schema, table)])
-        rows.append((schema, table, role, reason))
+        name = TableName(schema, table)
+        rows.append((*name, *_role(name, kind, facts[name])))
     return frames.from_rows(rows, frames.ROLES)
 
 
-def _role(kind: str, facts: _Facts) -> tuple[str, str]:
+def _role(name: TableName, kind: str, facts: TableFacts) -> tuple[str, str]:
     if kind in ("view", "materialized_view"):
         return "other", f"It is a {kind.replace('_', ' ')}."
+    spelled = tokens(name.table) or ("",)
+    said = _SAID.get(spelled[0]) or _SAID.get(spelled[-1])
+    if said:
+        return said, f"Its name calls it a {said}."
     referenced = f"is referred to by {_several(facts.children)}"
     refers = f"refers to {_several(facts.parents)}"
     if _is_bridge(facts):
-        return "bridge", f"Its primary key consists of references, and it {refers}."
+        how = "Its primary key consists of references" if facts.is_linked_by_key else "It holds little but references"
+        return "bridge", f"{how}, and it {refers}."
     if facts.children and not facts.parents and _is_small(facts):
         return "lookup", f"It has {_count(len(facts.columns), 'column', 'columns')}, {referenced}, and {refers}."
-    measures = sum(type_class in _MEASURES for _, type_class in facts.own_columns)
-    if len(facts.parents) >= 2 and len(facts.children) <= 1 and measures:
-        return (
-            "fact",
-            f"It {refers}, holds {_count(measures, 'measure or date', 'measures or dates')}, and {referenced}.",
-        )
-    return ("dimension", f"It {referenced}.") if facts.children else ("other", f"It {referenced} and {refers}.")
+    if _fact_weight(facts) >= _FACT_WEIGHT:
+        held = [_count(facts.events, "date", "dates")] if facts.events else []
+        held += [_count(facts.measures, "measure", "measures")] if facts.measures else []
+        holds = f", holds {' and '.join(held)}," if held else ""
+        return "fact", f"It {refers}{holds} and {referenced}."
+    if facts.children:
+        return "dimension", f"It {referenced}."
+    if facts.label and (facts.references or facts.primary_key):
+        return "dimension", f"It names what it describes in {facts.label}, and {refers}."
+    return "other", f"It {referenced} and {refers}."
 
 
-def _is_bridge(facts: _Facts) -> bool:
-    parts = [reference for reference in facts.references if reference & facts.primary_key]
-    covered = frozenset[str]().union(*parts)
-    return (
-        len(facts.primary_key) >= 2
-        and len(parts) >= 2
-        and facts.primary_key <= covered
-        and len(facts.own_columns) <= _MAX_BRIDGE_EXTRAS
-    )
+def _fact_weight(facts: TableFacts) -> int:
+    """How much speaks for a fact. Numbers of rows do not count: roles must not change as tables grow."""
+    if not facts.parents or not (facts.events or facts.measures):
+        return 0
+    weight = 2 * bool(facts.events) + bool(facts.measures) + min(len(facts.parents) - 1, 3)
+    weight += max(2 - len(facts.children), -2) + 2 * facts.is_part
+    return weight - 3 * bool(facts.label)
 
 
-def _is_small(facts: _Facts) -> bool:
+def _is_bridge(facts: TableFacts) -> bool:
+    if facts.is_linked_by_key:
+        return facts.extras <= _MAX_BRIDGE_EXTRAS
+    says_little = facts.extras <= 1 and not facts.measures and not facts.label
+    return len(facts.parents) >= 2 and not facts.children and says_little
+
+
+def _is_small(facts: TableFacts) -> bool:
     return len(facts.columns) <= _MAX_LOOKUP_COLUMNS and (facts.rows is None or facts.rows <= _MAX_LOOKUP_ROWS)
-
-
-def _gather(
-    catalog: Catalog, relationships: pl.DataFrame, keys: pl.DataFrame, profiles: pl.DataFrame
-) -> Mapping[TableName, _Facts]:
-    facts: dict[TableName, _Facts] = defaultdict(_Facts)
-    for schema, table, column, type_class in catalog.columns.select(
-        "schema", "table", "column", "type_class"
-    ).iter_rows():
-        facts[TableName(schema, table)].columns.append((column, type_class))
-    for schema, table, kind, columns in keys.select("schema", "table", "kind", "columns").iter_rows():
-        own = facts[TableName(schema, table)]
-        own.key_columns.update(columns)
-        own.primary_key = frozenset(columns) if kind == "primary" else own.primary_key
-    accepted = relationships.filter(pl.col("accepted"))
-    for row in accepted.iter_rows(named=True):
-        child = TableName(row["from_schema"], row["from_table"])
-        facts[child].references.append(frozenset(row["from_columns"]))
-        parent = TableName(row["to_schema"], row["to_table"])
-        if row["to_database"] is not None:
-            facts[child].parents.add(f"{row['to_database']}.{parent}")
-        elif parent != child:
-            facts[child].parents.add(str(parent))
-            facts[parent].children.add(str(child))
-    for schema, table, rows in _row_counts(catalog, profiles).iter_rows():
-        facts[TableName(schema, table)].rows = rows
-    return facts
-
-
-def _row_counts(catalog: Catalog, profiles: pl.DataFrame) -> pl.DataFrame:
-    """schema, table, rows: the engine's estimate, else the number of rows of a completely read table."""
-    whole = profiles.filter(pl.col("complete")).group_by("schema", "table").agg(pl.col("sampled_rows").max())
-    sizes = catalog.tables.select("schema", "table", "row_estimate").join(whole, on=["schema", "table"], how="left")
-    return sizes.select("schema", "table", pl.coalesce("row_estimate", "sampled_rows"))
 
 
 def _several(names: Iterable[str]) -> str:

@@ -34,6 +34,8 @@ class TablePlan:
     first: int
     count: int
     action: Action
+    fingerprint: str | None
+    """Moves with the table's structure."""
 
     @property
     def name(self) -> str:
@@ -93,8 +95,8 @@ def plan_sampling(
         .iter_rows()
     }
     tables = []
-    for schema, table, kind, rows, size, readable in catalog.tables.select(
-        "schema", "table", "kind", "row_estimate", "size_bytes", "readable"
+    for schema, table, kind, rows, size, readable, fingerprint in catalog.tables.select(
+        "schema", "table", "kind", "row_estimate", "size_bytes", "readable", "fingerprint"
     ).iter_rows():
         first, count, has_columns, reusable = spans.get((schema, table), (0, 0, False, False))
         action = Action.READ
@@ -102,5 +104,5 @@ def plan_sampling(
             action = Action.LEAVE
         elif reusable and only is not None and not only(schema, table):
             action = Action.KEEP
-        tables.append(TablePlan(schema, table, kind, rows, size, first, count, action))
+        tables.append(TablePlan(schema, table, kind, rows, size, first, count, action, fingerprint))
     return SamplingPlan(tuple(tables), columns.drop("before"))

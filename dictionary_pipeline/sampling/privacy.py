@@ -1,150 +1,144 @@
-"""Columns whose values are never read, told by their names and by the configuration."""
+"""The privacy policy: what happens to a column that a person named or the detector found sensitive.
+
+`deny` wins, then the first pattern that fits, then the category, then the default. Passwords, secrets,
+national ids and card numbers told by name are denied unless a pattern or their category says otherwise.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from fnmatch import translate
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.config.resolved import DatabaseConfig
-from dictionary_pipeline.naming import words
+from dictionary_pipeline.config.patterns import ColumnPattern
+from dictionary_pipeline.config.resolved import DatabaseConfig, Treatment
+from dictionary_pipeline.sampling.secret_names import told_by_name
+from dictionary_pipeline.sampling.sensitivity.model import Verdict
 
 WITHHELD: frames.Schema = {name: pl.String() for name in ("schema", "table", "column", "category", "reason")}
+CONFIGURED = "CONFIGURED"
+"""Category of columns that only a pattern makes sensitive."""
+_CATALOG_FIELDS = ("schema", "table", "column", "type_class")
 
-_SIGNALS: Sequence[tuple[str, tuple[str, ...]]] = (
-    *(("PASSWORD", (word,)) for word in ("password", "passwords", "passwd", "pswd", "pwd", "passphrase", "passcode")),
-    *(("PASSWORD", ("pass", word)) for word in ("word", "phrase", "code", "hash", "salt", "wd")),
-    *(("PASSWORD", (owner, "pass")) for owner in ("user", "usr", "login", "admin", "db", "account")),
-    *(("NATIONAL_ID", sequence) for sequence in (("ssn",), ("ssns",), ("social", "security"), ("soc", "sec"))),
-    *(("CREDIT_CARD", ("card", word)) for word in ("number", "numbers", "no", "num", "nr", "nbr", "pan", "cvv", "cvc")),
-    *(("CREDIT_CARD", ("cc", word)) for word in ("number", "no", "num", "nr", "nbr")),
-    *(("CREDIT_CARD", sequence) for sequence in (("credit", "card"), ("pan", "card"), ("cvv",), ("cvc",))),
-    *(("SECRET", (word,)) for word in ("secret", "secrets", "token", "tokens", "salt", "hash", "hashes")),
-    *(
-        ("SECRET", (kind, key))
-        for kind in ("api", "private", "access", "encryption", "signing")
-        for key in ("key", "keys")
-    ),
-)
-"""Category and the consecutive words that tell it; the first that fits a name decides."""
-
-_COMPANION_WORDS = """
-access account acct admin app auth bank bearer cc client cust customer data db debit emp employee enc encrypted
-hashed id last legacy login master member my new number no num old owner patient payment person plain private
-public refresh reset root service session temp text user usr value web
-"""
-_COMPANIONS = frozenset(_COMPANION_WORDS.split())
-"""Words that run together with the telling ones, as in `userpasswordhash` or `custssn`."""
-_VOCABULARY = tuple(sorted({word for _, telling in _SIGNALS for word in telling} | _COMPANIONS, key=len, reverse=True))
-
-_HEAD_WORDS = """
-algo algorithm at attempts cnt count days enabled expires expiration expiry flag iterations kind len length limit
-on policy required rounds size status strength total type usage used version
-"""
-_HARMLESS_HEADS = frozenset(_HEAD_WORDS.split())
-"""A compound is what its last word says: a token count is a count."""
-_TYPES_WITHOUT_SECRETS = ("boolean", "date", "time", "timestamp", "interval")
-"""`password_changed_at` or `has_secret`: a moment or a flag holds no secret."""
-_NUMERIC = ("integer", "float", "decimal")
+Name = tuple[str, str, str]
+"""Schema, table and column."""
 
 
-class _Verdict(NamedTuple):
-    category: str
-    reason: str
+@dataclass(frozen=True)
+class Ruling:
+    """A sensitive column and what happens to its values."""
+
+    verdict: Verdict
+    treatment: Treatment
+
+    def row(self, name: Name) -> tuple[object, ...]:
+        """As a row of `frames.SENSITIVITY`."""
+        verdict = self.verdict
+        return (*name, verdict.category, verdict.confidence, verdict.reason, self.treatment)
 
 
-def withheld_columns(catalog: Catalog, config: DatabaseConfig) -> pl.DataFrame:
-    """Columns that no statement may select, and why.
+class Policy:
+    """`privacy:` of the configuration."""
 
-    Names that say password, secret, token, API or private key, salt, hash, social security or
-    card number are withheld. `config.allow` releases such a verdict; `config.withhold` adds
-    columns (category CONFIGURED) and wins. Patterns ignore case, so that a configuration written
-    in lower case protects a database that folds names to upper case.
+    def __init__(self, config: DatabaseConfig) -> None:
+        privacy = config.privacy
+        rules = [(rule.match, rule.treat) for rule in privacy.columns]
+        self._deny = [ColumnPattern(text) for text in config.withhold]
+        self._deny += [ColumnPattern(text) for text, treat in rules if treat == "deny"]
+        self._rules = [(ColumnPattern(text), treat) for text, treat in rules if treat != "deny"]
+        self._rules += [(ColumnPattern(text), "allow") for text in config.allow]
+        self._categories = privacy.categories
+        self._default = privacy.default
 
-    Returns:
-        Frame of schema `WITHHELD`, in the order of the catalog's columns.
-    """
-    withhold = [_Pattern(text) for text in config.withhold]
-    allow = [_Pattern(text) for text in config.allow]
+    def denial(self, name: Name, type_class: str) -> Ruling | None:
+        """Why a column is never read; null when it is."""
+        denied = next((pattern for pattern in self._deny if pattern.matches(*name)), None)
+        if denied is not None:
+            return Ruling(_configured(f"matches the withhold pattern `{denied.text}`"), "deny")
+        verdict = told_by_name(name[2], type_class)
+        if verdict is None or self._said(name, verdict.category) in ("mask", "allow"):
+            return None
+        return Ruling(verdict, "deny")
+
+    def ruling(self, name: Name, verdict: Verdict | None) -> Ruling | None:
+        """What happens to a column that is not denied.
+
+        Args:
+            verdict: Why it is sensitive, null when only a pattern may say so.
+        """
+        if verdict is not None and verdict.category != CONFIGURED:
+            return Ruling(verdict, self._said(name, verdict.category) or self._default)
+        rule = self._rule(name)
+        if rule is None or rule[1] == "allow":
+            return None
+        pattern, treatment = rule
+        return Ruling(_configured(f"matches the privacy pattern `{pattern.text}`"), treatment)
+
+    def _said(self, name: Name, category: str) -> Treatment | None:
+        """What the configuration says about a column of that category, if anything."""
+        rule = self._rule(name)
+        return rule[1] if rule else self._categories.get(category)
+
+    def _rule(self, name: Name) -> tuple[ColumnPattern, Treatment] | None:
+        return next((rule for rule in self._rules if rule[0].matches(*name)), None)
+
+
+def denied_columns(catalog: Catalog, policy: Policy) -> pl.DataFrame:
+    """Columns that no statement may select, as `frames.SENSITIVITY` in the order of the catalog."""
     rows = []
-    for schema, table, column, type_class in catalog.columns.select(
-        "schema", "table", "column", "type_class"
-    ).iter_rows():
-        configured = _first_match(withhold, schema, table, column)
-        verdict = _told_by_name(column, type_class)
-        if configured is not None:
-            verdict = _Verdict("CONFIGURED", f"matches the withhold pattern `{configured}`")
-        elif verdict is not None and _first_match(allow, schema, table, column) is not None:
-            verdict = None
-        if verdict is not None:
-            rows.append((schema, table, column, *verdict))
-    return frames.from_rows(rows, WITHHELD)
+    for schema, table, column, type_class in catalog.columns.select(_CATALOG_FIELDS).iter_rows():
+        ruling = policy.denial((schema, table, column), type_class)
+        if ruling is not None:
+            rows.append(ruling.row((schema, table, column)))
+    return frames.from_rows(rows, frames.SENSITIVITY)
 
 
 def withheld_of(sensitivity: pl.DataFrame) -> pl.DataFrame:
     """The columns of `frames.SENSITIVITY` whose values appear nowhere, as `WITHHELD`."""
-    return sensitivity.filter(pl.col("treatment").is_in(["deny", "withhold"])).select(list(WITHHELD))
+    return _treated(sensitivity, "deny", "withhold")
 
 
-class _Pattern:
-    """A glob on `column`, `table.column` or `schema.table.column`, part by part."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._parts = [re.compile(translate(part), re.IGNORECASE) for part in text.split(".")]
-
-    def matches(self, schema: str, table: str, column: str) -> bool:
-        # A column's own name may hold dots.
-        if self.text.casefold() == column.casefold():
-            return True
-        names = (schema, table, column)[-len(self._parts) :]
-        return len(names) == len(self._parts) and all(
-            part.match(name) for part, name in zip(self._parts, names, strict=True)
-        )
+def masked_of(sensitivity: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.SENSITIVITY` whose values are shown masked, as `WITHHELD`."""
+    return _treated(sensitivity, "mask")
 
 
-def _first_match(patterns: Iterable[_Pattern], schema: str, table: str, column: str) -> str | None:
-    return next((pattern.text for pattern in patterns if pattern.matches(schema, table, column)), None)
+def hidden_of(sensitivity: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.SENSITIVITY` of which no raw value may be seen, as `WITHHELD`."""
+    return _treated(sensitivity, "deny", "withhold", "mask")
 
 
-@lru_cache(maxsize=65_536)
-def _told_by_name(column: str, type_class: str) -> _Verdict | None:
-    spoken = tuple(part for word in words(column) for part in _parts(word.lower()))
-    if not spoken or _is_harmless(spoken, type_class):
-        return None
-    for category, telling in _SIGNALS:
-        starts = range(len(spoken) - len(telling) + 1)
-        if any(spoken[start : start + len(telling)] == telling for start in starts):
-            return _Verdict(category, f"the name says `{' '.join(telling)}`")
-    return None
+def known_sensitivity(catalog: Catalog, policy: Policy, previous: pl.DataFrame) -> pl.DataFrame:
+    """What is known before anything is read: denied columns, and last time's verdicts under today's policy.
+
+    Args:
+        previous: `frames.SENSITIVITY` of the last sampling.
+    """
+    denied = denied_columns(catalog, policy)
+    existing = previous.join(catalog.columns, on=["schema", "table", "column"], how="semi", maintain_order="left")
+    rows = [
+        ruling.row(name)
+        for name, verdict in verdicts_of(existing).items()
+        if (ruling := policy.ruling(name, verdict)) is not None
+    ]
+    known = frames.from_rows(rows, frames.SENSITIVITY)
+    return pl.concat([denied, known.join(denied, on=["schema", "table", "column"], how="anti")])
 
 
-def _is_harmless(spoken: tuple[str, ...], type_class: str) -> bool:
-    """Whether the column, though it may speak of secrets, cannot hold one."""
-    if type_class in _TYPES_WITHOUT_SECRETS or spoken[-1] in _HARMLESS_HEADS:
-        return True
-    # A numeric token_id refers to a row, and prompt_tokens counts what a language model was sent.
-    return type_class in _NUMERIC and (spoken[0] in ("is", "has") or spoken[-1] in ("id", "tokens"))
+def verdicts_of(sensitivity: pl.DataFrame) -> dict[Name, Verdict]:
+    """The verdicts of `frames.SENSITIVITY` by column; denied columns were not looked at and have none."""
+    looked_at = sensitivity.filter(pl.col("treatment") != "deny")
+    return {
+        (schema, table, column): Verdict(category, confidence, reason)
+        for schema, table, column, category, confidence, reason, _ in looked_at.iter_rows()
+    }
 
 
-def _parts(word: str) -> list[str]:
-    """Words that a word runs together, digits left out; the word itself when not all of it is known."""
-    return [part for piece in re.split(r"[0-9]+", word) if piece for part in _segmented(piece) or (piece,)]
+def _configured(reason: str) -> Verdict:
+    return Verdict(CONFIGURED, 1.0, reason)
 
 
-@lru_cache(maxsize=65_536)
-def _segmented(word: str) -> tuple[str, ...] | None:
-    if not word:
-        return ()
-    for known in _VOCABULARY:
-        if word.startswith(known):
-            rest = _segmented(word[len(known) :])
-            if rest is not None:
-                return known, *rest
-    return None
+def _treated(sensitivity: pl.DataFrame, *treatments: Treatment) -> pl.DataFrame:
+    return sensitivity.filter(pl.col("treatment").is_in(treatments)).select(list(WITHHELD))

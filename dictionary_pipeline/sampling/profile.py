@@ -23,6 +23,8 @@ _GROUPED: frozenset[TypeClass] = frozenset({"binary", "json", "array", "boolean"
 """Classes in which different cells may be published as the same value."""
 _NEARLY_DISTINCT = 0.9
 _LONG_CHARACTERS = 40
+_MAX_EVIDENCE = 100
+_FREQUENT_EVIDENCE = 20
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class ColumnSpec:
     """The samples published last time, as JSON texts."""
     max_values: int = 0
     """Entries for the value store at most; 0 when the column has none."""
+    keeps_long: bool = False
+    """The value store takes nearly unique long texts too."""
 
 
 class ColumnProfile(NamedTuple):
@@ -44,13 +48,16 @@ class ColumnProfile(NamedTuple):
     """Null when no row was read."""
     distinct_estimate: int | None
     """Null for binary columns, of which only lengths are known."""
-    samples: list[str]
+    samples: list[str] | None
+    """Null when withheld."""
     complete: bool
     min: str | None
     max: str | None
     mean_length: float | None
     values: list[tuple[str, int]]
     """(value, count), most frequent first, ties by value."""
+    evidence: tuple[str, ...] = ()
+    """Distinct values as text that show what kind of values these are; kept in memory only."""
 
 
 def profile_rows(
@@ -91,6 +98,7 @@ def profile_column(
         max=high,
         mean_length=length,
         values=_stored_values(counts, found, length or 0.0, spec),
+        evidence=_evidence(counts),
     )
 
 
@@ -222,7 +230,8 @@ def _mean_length(counts: Counter[Any], type_class: TypeClass) -> float | None:
 
 def _stored_values(counts: Counter[Any], found: int, length: float, spec: ColumnSpec) -> list[tuple[str, int]]:
     """The column's values for the value store, unless it holds nearly unique long texts."""
-    if not spec.max_values or (len(counts) > _NEARLY_DISTINCT * found and length > _LONG_CHARACTERS):
+    is_prose = len(counts) > _NEARLY_DISTINCT * found and length > _LONG_CHARACTERS
+    if not spec.max_values or (is_prose and not spec.keeps_long):
         return []
     values: Counter[str] = Counter()
     for cell, count in counts.items():
@@ -231,3 +240,19 @@ def _stored_values(counts: Counter[Any], found: int, length: float, spec: Column
     ranked = sorted(values.items())
     ranked.sort(key=itemgetter(1), reverse=True)
     return ranked[: spec.max_values]
+
+
+def _evidence(counts: Counter[Any]) -> tuple[str, ...]:
+    """The most frequent values, then some spread evenly over the others in order of their texts."""
+    kinds = set(map(type, counts))
+    cells = [cell for cell in counts if not isinstance(cell, bytes)] if bytes in kinds else counts
+    ordered = sorted(cells, key=None if len(kinds) == 1 else str)
+    if len(ordered) <= _MAX_EVIDENCE:
+        chosen = sorted(ordered, key=counts.__getitem__, reverse=True)
+    else:
+        others = _MAX_EVIDENCE - _FREQUENT_EVIDENCE
+        spread = (ordered[place * len(ordered) // others] for place in range(others))
+        is_repeated = counts.total() > len(counts)
+        frequent = nlargest(_FREQUENT_EVIDENCE, ordered, key=counts.__getitem__) if is_repeated else ()
+        chosen = list(dict.fromkeys([*frequent, *spread]))
+    return tuple(cut(str(cell)) for cell in chosen)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import NamedTuple
 
@@ -12,16 +13,21 @@ import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.patterns import ColumnFilter
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Capability, Engine, SampleColumn, SampleRequest, Session, TypeClass
 from dictionary_pipeline.errors import DictionaryError, PermissionDenied, QueryTimeout
 from dictionary_pipeline.problems import Problem, sorted_unique
 from dictionary_pipeline.sampling.allowed import allowed_values
-from dictionary_pipeline.sampling.collect import Collector, TableSample
-from dictionary_pipeline.sampling.plan import Action, SamplingPlan, TablePlan, plan_sampling
-from dictionary_pipeline.sampling.privacy import withheld_columns
+from dictionary_pipeline.sampling.candidates import Candidate
+from dictionary_pipeline.sampling.closed_sets import LastTime, SetFinder
+from dictionary_pipeline.sampling.collect import HIDDEN_VALUES, Collector, TableSample
+from dictionary_pipeline.sampling.plan import COLUMN_KEY, Action, SamplingPlan, TablePlan, plan_sampling
+from dictionary_pipeline.sampling.privacy import Policy, denied_columns, hidden_of
 from dictionary_pipeline.sampling.profile import ColumnSpec, profile_rows
 from dictionary_pipeline.sampling.values import MAX_CHARACTERS, Cell
+from dictionary_pipeline.sampling.verdicts import Judge, readable_profiles, wider
+from dictionary_pipeline.sampling.warehouse import WarehouseBudget
 from dictionary_pipeline.sampling.workers import read_all
 
 STAGE = "column_samples"
@@ -30,6 +36,9 @@ _MAX_CELLS = 300_000
 """Cells read of a table at most: very wide tables are read with fewer rows, so that memory per
 connection stays bounded."""
 _MIN_ROWS = 1_000
+_NESTED_CELLS = 5
+"""A nested value may be so many times longer than others."""
+_LEAST_SECONDS = 0.1
 _VIEWS = ("view", "materialized_view")
 
 
@@ -46,6 +55,10 @@ class SampleResult:
     """Sampling statements sent."""
     sensitivity: pl.DataFrame
     """`frames.SENSITIVITY`: sensitive columns and what is done about them, in catalog order."""
+    hidden_values: pl.DataFrame = field(default_factory=lambda: frames.empty(HIDDEN_VALUES), repr=False)
+    """Raw values of withheld and masked columns (`collect.HIDDEN_VALUES`); never written anywhere."""
+    verifications: pl.DataFrame = field(default_factory=lambda: frames.empty(frames.VERIFICATIONS))
+    """`frames.VERIFICATIONS`: which value sets were looked for in all rows, for the next run."""
 
 
 def sample_tables(
@@ -73,36 +86,57 @@ def sample_tables(
     Raises:
         ConnectionFailed: the database is gone, for all workers.
     """
-    withheld = withheld_columns(catalog, config)
-    before = None if previous is None else previous.profiles
-    plan = plan_sampling(catalog, withheld, before, enabled=config.sampling.enabled, only=only)
-    reader = _Reader(engine, plan, config)
-    collector = Collector(plan)
+    policy = Policy(config)
+    denied = denied_columns(catalog, policy)
+    known = frames.empty(frames.SENSITIVITY) if previous is None else previous.sensitivity
+    before = None if previous is None else readable_profiles(previous.profiles, known)
+    only = wider(only, catalog, policy, known)
+    plan = plan_sampling(catalog, denied, before, enabled=config.sampling.enabled, only=only)
+    allowed = allowed_values(catalog, config.human)
+    last = LastTime() if previous is None else LastTime(previous.profiles, previous.verifications)
+    finder = SetFinder(catalog, plan, allowed, last)
+    reader = _Reader(engine, plan, config, finder)
+    judge = Judge(catalog, policy, denied, known)
+    collector = Collector(plan, judge)
     problems: list[Problem] = []
     done = on_table or (lambda _name: None)
     for table in plan.tables:
         if table.action is not Action.READ:
             done(table.name)
     tasks = [table for table in plan.tables if table.action is Action.READ]
-    with closing(read_all(engine, tasks, reader.read, connections=config.sampling.max_connections)) as outcomes:
+    budget = WarehouseBudget(engine, config.sampling)
+    read = budget.guarded(reader.read)
+    with closing(read_all(engine, tasks, read, connections=config.sampling.max_connections)) as outcomes:
         for outcome in outcomes:
             if outcome.result is not None:
-                collector.add(outcome.result)
+                collector.add(outcome.result.sample)
+                finder.add(
+                    outcome.task,
+                    outcome.result.candidates,
+                    is_whole=outcome.result.is_whole,
+                    seconds_left=outcome.result.seconds_left,
+                )
             if outcome.error is not None:
                 problems.append(_problem(engine, outcome.task, outcome.error, config))
             done(outcome.task.name)
+    problems += budget.problems(config.name, STAGE)
     if previous is not None:
         kept = {table.name for table in plan.tables if table.action is Action.KEEP}
         collector.keep(previous.profiles, previous.values)
         problems += [problem for problem in previous.problems if problem.object in kept]
-    allowed = allowed_values(catalog, config.human)
     unmeasured = "failed" if config.sampling.enabled else "unread"
+    sensitivity = judge.sensitivity()
+    hidden = hidden_of(sensitivity).select(COLUMN_KEY)
+    profiles = budget.with_unread(collector.profiles(allowed, sensitivity, unmeasured=unmeasured))
+    found = finder.fill(engine, config.sampling, profiles, collector.values(), hidden)
     return SampleResult(
-        collector.profiles(allowed, unmeasured=unmeasured),
-        collector.values(),
-        sorted_unique(problems),
-        reader.statements,
-        frames.fit(withheld.with_columns(confidence=pl.lit(1.0), treatment=pl.lit("deny")), frames.SENSITIVITY),
+        found.profiles,
+        found.values,
+        sorted_unique([*problems, *found.verification.problems]),
+        reader.statements + found.verification.statements,
+        sensitivity,
+        collector.hidden_values(),
+        found.verification.remembered,
     )
 
 
@@ -117,18 +151,31 @@ class _Column(NamedTuple):
     position: int
 
 
+class _Read(NamedTuple):
+    """What became of one table."""
+
+    sample: TableSample
+    candidates: list[Candidate]
+    is_whole: bool
+    seconds_left: float
+
+
 class _Reader:
     """Reads single tables; shared by the workers."""
 
-    def __init__(self, engine: Engine, plan: SamplingPlan, config: DatabaseConfig) -> None:
+    def __init__(self, engine: Engine, plan: SamplingPlan, config: DatabaseConfig, finder: SetFinder) -> None:
         self._engine = engine
+        self._finder = finder
         self._columns = plan.columns.select("column", *_Column._fields[1:])
         self._limits = config.sampling
+        self._stored = ColumnFilter(config.value_store)
         self._lock = Lock()
         self.statements = 0
 
-    def read(self, session: Session, table: TablePlan) -> TableSample:
-        """Sample one table and profile its columns; only the profiles outlive the call."""
+    def read(self, session: Session, table: TablePlan) -> _Read:
+        """Sample one table and profile its columns; the rows do not outlive the call."""
+        budget = self._limits.table_seconds
+        end = time.monotonic() + budget
         every = [_Column(*row) for row in self._columns.slice(table.first, table.count).iter_rows()]
         columns = [column for column in every if not column.withheld]
         request = self._request(table, columns)
@@ -138,23 +185,29 @@ class _Reader:
         # A share of pages can only be taken of a size that is known; whatever else an engine does
         # instead of a plain read, it returns fewer rows than asked for only if there are no more.
         is_share = sql != plain and (table.row_estimate is not None or table.size_bytes is not None)
-        rows = self._rows(session, sql)
+        rows = self._rows(session, sql, budget)
         if not rows and is_share:
-            rows, is_share = self._rows(session, plain), False
-        stores_values = table.kind not in _VIEWS or self._limits.value_store_views
-        specs = [
-            ColumnSpec(
-                column.type_class,
-                tuple(column.previous or ()),
-                self._limits.max_values if stores_values and column.type_class == "string" else 0,
-            )
-            for column in columns
-        ]
+            rows, is_share = self._rows(session, plain, max(_LEAST_SECONDS, end - time.monotonic())), False
+        specs = [self._spec(table, column) for column in columns]
         complete = not is_share and len(rows) < request.row_limit
         profiles = profile_rows(rows, specs, complete=complete, row_estimate=table.row_estimate)
-        return TableSample([column.position for column in columns], profiles)
+        sample = TableSample([column.position for column in columns], profiles)
+        kinds = [(column.position, column.type_class) for column in columns]
+        candidates = self._finder.candidates(kinds, rows, profiles)
+        return _Read(sample, candidates, complete, max(0.0, end - time.monotonic()))
+
+    def _spec(self, table: TablePlan, column: _Column) -> ColumnSpec:
+        is_included = self._stored.includes(table.schema, table.table, column.name)
+        stores = is_included or table.kind not in _VIEWS or self._limits.value_store_views
+        return ColumnSpec(
+            column.type_class,
+            tuple(column.previous or ()),
+            self._limits.max_values if stores and column.type_class == "string" else 0,
+            keeps_long=is_included,
+        )
 
     def _request(self, table: TablePlan, columns: Sequence[_Column]) -> SampleRequest:
+        cells = sum(_NESTED_CELLS if column.type_class in ("json", "array") else 1 for column in columns)
         return SampleRequest(
             schema=table.schema,
             table=table.table,
@@ -162,16 +215,16 @@ class _Reader:
             columns=tuple(SampleColumn(column.name, column.type_class, column.data_type) for column in columns),
             row_estimate=table.row_estimate,
             size_bytes=table.size_bytes,
-            row_limit=min(self._limits.row_limit, max(_MIN_ROWS, _MAX_CELLS // len(columns))),
+            row_limit=min(self._limits.row_limit, max(_MIN_ROWS, _MAX_CELLS // cells)),
             # One more character tells a text that was cut from one that just fits.
             char_limit=MAX_CHARACTERS + 1,
             page_sample=Capability.PAGE_SAMPLE in self._engine.capabilities,
         )
 
-    def _rows(self, session: Session, sql: str) -> list[tuple[Cell, ...]]:
+    def _rows(self, session: Session, sql: str, seconds: float) -> list[tuple[Cell, ...]]:
         with self._lock:
             self.statements += 1
-        return session.rows(sql, timeout_s=self._limits.table_seconds)
+        return session.rows(sql, timeout_s=seconds)
 
 
 def _problem(engine: Engine, table: TablePlan, error: DictionaryError, config: DatabaseConfig) -> Problem:

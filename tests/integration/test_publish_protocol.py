@@ -453,6 +453,16 @@ def test_sigkill_at_any_moment_leaves_a_whole_set(tmp_path: Path) -> None:
     assert state["pending"] == []
 
 
+@pytest.mark.parametrize("content", [b"junk", b"[]", b'{"manifest": ["a"]}', b'{"manifest": "a", "pending": [1]}'])
+def test_damaged_mirror_state_is_lost_state(tmp_path: Path, content: bytes) -> None:
+    store = LocalStore(tmp_path / "out")
+    put(store, make_bundle(tmp_path, ["a", "b"], "1"), run="r1")
+    store.write(MIRRORED_KEY, content)
+    final = make_bundle(tmp_path, ["b", "c"], "2")
+    put(store, final, run="r2")
+    assert plain(tmp_path / "out") == hashes(final)
+
+
 def test_published_parquet_is_readable_in_place(tmp_path: Path) -> None:
     put(LocalStore(tmp_path / "out"), build_bundle(tmp_path / "staging", shop()))
     assert pl.read_parquet(tmp_path / "out/catalog/tables.parquet")["fqn"].to_list()[0] == "shop.sales.customer"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from dictionary_pipeline.config.resolved import ConnectionSpec
-from dictionary_pipeline.engines.registry import create_engine
+from dictionary_pipeline.engines.registry import create_engine, engine_names
 from dictionary_pipeline.errors import ConfigurationError
 
 
@@ -37,3 +39,26 @@ def test_the_registry_loads_no_driver() -> None:
 
 def test_known_types_give_their_engine() -> None:
     assert create_engine(ConnectionSpec("postgres", {"host": "h", "dbname": "d"})).name == "postgres"
+
+
+@pytest.mark.parametrize(
+    ("driver", "spec", "extra"),
+    [
+        ("pymysql", ConnectionSpec("mysql", {"host": "h"}), r"dictionary-pipeline\[mysql\]"),
+        ("mssql_python", ConnectionSpec("sqlserver", {"server": "h"}), r"dictionary-pipeline\[tsql\]"),
+        ("pymssql", ConnectionSpec("sqlserver", {"url": "mssql+pymssql://h/d", "server": "h"}), "pymssql"),
+    ],
+)
+def test_the_extra_of_a_missing_driver_is_named(
+    driver: str, spec: ConnectionSpec, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("dictionary_pipeline.engines.mysql")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, driver, None)
+    with pytest.raises(ConfigurationError, match=f'pip install "{extra}"'):
+        create_engine(spec)
+
+
+def test_every_engine_of_the_project_file_is_registered() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["entry-points"]["dictionary_pipeline.engines"]) <= set(engine_names())

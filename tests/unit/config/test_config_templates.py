@@ -10,11 +10,10 @@ from config_project import ProjectFolder
 from ruamel.yaml import YAML
 
 from dictionary_pipeline.config.loader import load_project, validate_project
-from dictionary_pipeline.config.predecessor import variable_names
 from dictionary_pipeline.config.reference import configuration_markdown
 from dictionary_pipeline.config.resolved import AutomationConfig, SamplingLimits
 from dictionary_pipeline.config.templates import env_example, template, write_database, write_project
-from dictionary_pipeline.config.variables import OWN
+from dictionary_pipeline.config.variables import OWN, PREDECESSOR
 from dictionary_pipeline.errors import ConfigurationError
 
 REPOSITORY = Path(__file__).parents[3]
@@ -28,7 +27,9 @@ def test_init_writes_a_valid_project_and_overwrites_nothing(tmp_path: Path) -> N
         "dbt_like_configs/profiles.yml",
         "dbt_like_configs/databases/example.yml.disabled",
         ".env.example",
+        ".gitignore",
     }
+    assert ".env" in (folder / ".gitignore").read_text().splitlines()
     assert validate_project(folder) == ()
     assert load_project(folder).databases == {}
     (folder / "dbt_like_configs/project.yml").write_text("publish: {root: mine}\n")
@@ -136,7 +137,7 @@ def test_env_example_lists_every_variable_of_templates_and_product() -> None:
         for file in ("profiles.yml", "project.yml", "database.yml")
         for name in re.findall(r"env_var\('(\w+)'", template(file))
     }
-    assert in_templates | set(variable_names()) | {variable.name for variable in OWN} == listed | {"NAME"}
+    assert in_templates | {variable.name for variable in (*OWN, *PREDECESSOR)} == listed | {"NAME"}
 
 
 def test_every_variable_of_the_product_is_documented() -> None:

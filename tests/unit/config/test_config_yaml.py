@@ -74,7 +74,7 @@ def test_a_file_that_is_not_utf8_is_named_with_its_line(project: ProjectFolder) 
             "profile: shop\nrelationships:\n  - {from: s.a, columns: [x, y], to: s.b, to_columns: [x]}\n",
             "3: relationships[0]: 'columns' has 2 entries but 'to_columns' has 1.",
         ),
-        ("profile: shop\nquux: 1\n", "2: quux: unknown key. Known keys here: connection, database_name, dbt_manifest"),
+        ("profile: shop\nquux: 1\n", "2: quux: unknown key. Known keys here: columns, connection, database_name"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_with_line_key_and_repair(
@@ -95,3 +95,17 @@ def test_a_cron_expression_that_dagster_would_refuse_is_refused(project: Project
 def test_usual_cron_expressions_are_accepted(project: ProjectFolder, cron: str) -> None:
     project.write("project.yml", f"automation: {{nightly_cron: '{cron}'}}\n")
     assert project.errors() == []
+
+
+@pytest.mark.parametrize("text", ["sources: " + "[" * 1_000, "sources: " + "[" * 400 + "]" * 400])
+def test_a_file_nested_without_end_costs_its_own_database_only(project: ProjectFolder, text: str) -> None:
+    project.database("profile: shop\n", "good")
+    project.database(text)
+    loaded = project.load()
+    assert list(loaded.databases) == ["good"]
+    assert "nested too deeply" in loaded.invalid[0].error
+
+
+def test_a_home_folder_that_nobody_has_is_a_missing_file(project: ProjectFolder) -> None:
+    project.database("connection: {type: duckdb, path: '~nobody-of-that-name/x.duckdb'}\n")
+    assert str(project.load().databases["x"].connection.options["path"]).endswith("~nobody-of-that-name/x.duckdb")

@@ -26,8 +26,6 @@ from dictionary_pipeline.publishing.bundle import Bundle, BundleInputs
 from dictionary_pipeline.publishing.previous import PreviousBundle
 from unit.builders import make_catalog
 
-_WITHHELD = {name: pl.String() for name in ("schema", "table", "column", "category", "reason")}
-
 
 def make_inputs(
     catalog: Catalog,
@@ -37,6 +35,7 @@ def make_inputs(
     values: Mapping[str, Sequence[tuple[str, int]]] | None = None,
     relationships: Sequence[tuple[Any, ...]] | None = None,
     withheld: Sequence[str] = (),
+    treated: Mapping[str, str] | None = None,
     roles: Mapping[str, str] | None = None,
     paths: Mapping[str, Sequence[str]] | None = None,
     definitions: Mapping[str, tuple[str, str]] | None = None,
@@ -99,7 +98,13 @@ def make_inputs(
         column_definitions=frames.from_rows(
             [(*name, *definitions.get(".".join(name), (None, None))) for name in columns], frames.COLUMN_DEFINITIONS
         ),
-        withheld=frames.from_rows([(*_name(column), "PASSWORD", "its name") for column in withheld], _WITHHELD),
+        sensitivity=frames.from_rows(
+            [
+                *((*_name(column), "PASSWORD", 1.0, "its name", "deny") for column in withheld),
+                *((*_name(column), "PERSON", 0.9, "its values", treat) for column, treat in (treated or {}).items()),
+            ],
+            frames.SENSITIVITY,
+        ),
         graph_files=graph_files or {},
         problems=tuple(problems),
         config=config or make_config(),

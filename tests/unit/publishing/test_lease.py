@@ -126,7 +126,31 @@ def test_a_reused_process_number_does_not_keep_a_dead_lease_alive(store: LocalSt
         pass
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"owner": "x"}'])
+def lease_with(**changes: object) -> bytes:
+    whole = {"owner": "x", "host": "h9", "pid": 1, "process": "", "acquired_at": "", "expires_at": "2999-01-01T00:00Z"}
+    return json.dumps(whole | changes).encode()
+
+
+def test_a_lease_as_written_by_another_host_holds(store: LocalStore) -> None:
+    store.write(LEASE_KEY, lease_with())
+    with pytest.raises(LeaseHeld, match="free at 2999-01-01"), hold_lease(store, owner="r1"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[1]",
+        b'{"owner": "x"}',
+        lease_with(owner=5),
+        lease_with(pid=2**70),
+        lease_with(pid="1"),
+        lease_with(process=None),
+        lease_with(expires_at="2999-01-01T00:00:00"),
+    ],
+)
 def test_content_that_no_run_wrote_holds_nothing(content: bytes, store: LocalStore) -> None:
     store.write(LEASE_KEY, content)
     with hold_lease(store, owner="r1"):

@@ -66,7 +66,24 @@ def test_a_newer_major_version_is_refused_with_the_fix_and_a_newer_minor_is_read
     assert minor.format_version == "1.9.0"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"format_version": "1.0.0"}', MANIFEST.to_bytes()[:-40]])
+def manifest_with(**changes: object) -> bytes:
+    return json.dumps(json.loads(MANIFEST.to_bytes()) | changes).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"format_version": "1.0.0"}',
+        MANIFEST.to_bytes()[:-40],
+        manifest_with(files=[]),
+        manifest_with(files=None),
+        manifest_with(published_at=5),
+        manifest_with(problems=5),
+    ],
+)
 def test_a_broken_manifest_is_one_clear_error(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(data)
     with pytest.raises(StoreError, match="not a complete manifest") as raised:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from dictionary_pipeline import frames
 from dictionary_pipeline.publishing.scrub import scrub_catalog, scrub_definitions, scrub_prose, scrub_sql
 from unit.builders import make_catalog
 
-WITHHELD = pl.DataFrame({"schema": ["s"], "table": ["account"], "column": ["password"]})
+WITHHELD = frames.from_rows([("s", "account", "password", "PASSWORD", 1.0, "its name", "deny")], frames.SENSITIVITY)
 
 
 @pytest.mark.parametrize(

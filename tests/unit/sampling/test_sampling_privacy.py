@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from sampling_fakes import catalog_of, config_of
 
-from dictionary_pipeline.sampling.privacy import withheld_columns
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.sampling.privacy import Policy, denied_columns
+
+
+def denied(catalog: Catalog, config: DatabaseConfig) -> pl.DataFrame:
+    return denied_columns(catalog, Policy(config))
 
 
 def category(column: str, type_class: str = "string") -> str | None:
-    found = withheld_columns(catalog_of({"t": {column: type_class}}), config_of())["category"].to_list()
+    found = denied(catalog_of({"t": {column: type_class}}), config_of())["category"].to_list()
     return found[0] if found else None
 
 
@@ -88,20 +95,20 @@ def test_a_moment_a_flag_or_a_reference_holds_no_secret(column: str, type_class:
 @pytest.mark.parametrize("pattern", ["token", "*.token", "app.token", "main.app.token", "main.*.tok*", "TOKEN"])
 def test_allow_releases_a_verdict_by_name(pattern: str) -> None:
     catalog = catalog_of({"app": {"token": "string"}})
-    assert withheld_columns(catalog, config_of()).height == 1
-    assert withheld_columns(catalog, config_of(allow=(pattern,))).height == 0
+    assert denied(catalog, config_of()).height == 1
+    assert denied(catalog, config_of(allow=(pattern,))).height == 0
 
 
 @pytest.mark.parametrize("pattern", ["other.token", "app", "app*", "main.token", "tok", "a.b.c.token"])
 def test_a_pattern_matches_part_by_part(pattern: str) -> None:
     catalog = catalog_of({"app": {"token": "string"}})
-    assert withheld_columns(catalog, config_of(allow=(pattern,))).height == 1
+    assert denied(catalog, config_of(allow=(pattern,))).height == 1
 
 
 def test_withhold_adds_columns_and_wins_over_allow() -> None:
     catalog = catalog_of({"app": {"email": "string", "token": "string", "id": "integer", "a.b": "string"}})
     config = config_of(withhold=("EMAIL", "tok*", "a.b"), allow=("token", "email"))
-    withheld = withheld_columns(catalog, config)
+    withheld = denied(catalog, config)
     assert withheld.select("schema", "table", "column", "category").rows() == [
         ("main", "app", "email", "CONFIGURED"),
         ("main", "app", "token", "CONFIGURED"),
@@ -111,7 +118,7 @@ def test_withhold_adds_columns_and_wins_over_allow() -> None:
 
 
 def test_the_reason_names_the_words() -> None:
-    assert withheld_columns(catalog_of({"t": {"UserApiKey": "string"}}), config_of())["reason"].to_list() == [
+    assert denied(catalog_of({"t": {"UserApiKey": "string"}}), config_of())["reason"].to_list() == [
         "the name says `api key`"
     ]
 

@@ -1,0 +1,1 @@
+"""Entity-relationship diagrams as SVG, one per subject area."""

@@ -1,0 +1,1 @@
+"""Relationships that the database does not declare, worked out from names, types and data."""

@@ -1,0 +1,79 @@
+"""Keeps values of withheld columns out of what stages leave behind, and ready for the gate to look for."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from dictionary_pipeline import frames
+from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog
+from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.errors import StateMismatch
+from dictionary_pipeline.handover import verdicts_from
+from dictionary_pipeline.jsontext import leaves
+from dictionary_pipeline.publishing.scrub import scrub_catalog
+from dictionary_pipeline.publishing.sealed import Sealed, load_sealed, seal
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.sampling.collect import HIDDEN_VALUES
+from dictionary_pipeline.sampling.privacy import Policy, hidden_of, known_sensitivity
+from dictionary_pipeline.sampling.sample import SampleResult
+from dictionary_pipeline.state import StageState
+
+_NAME = ["schema", "table", "column"]
+
+
+def scrub_known(catalog: Catalog, config: DatabaseConfig, store: Store, samples: StageState | None) -> Catalog:
+    """Scrub a fresh catalog of what is known to be withheld before this run samples anything.
+
+    Args:
+        samples: What the last sampling left, with its verdicts.
+    """
+    sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(samples))
+    sealed = load_sealed(store)
+    return scrub_catalog(catalog, sensitivity, sealed.of(hidden_of(sensitivity)) if sealed else None)
+
+
+def sealed_values(store: Store, result: SampleResult, previous: SampleResult | None) -> Sealed:
+    """The values of all withheld and masked columns under the database's seal.
+
+    Args:
+        previous: Last samples: they show what is known of a column that is no longer read.
+    """
+    hidden = hidden_of(result.sensitivity).select(_NAME)
+    values = result.hidden_values
+    if previous is not None:
+        unread = hidden.join(values, on=_NAME, how="anti")
+        values = pl.concat([values, _shown(previous, unread)])
+    return seal(values, hidden, load_sealed(store))
+
+
+def _shown(samples: SampleResult, columns: pl.DataFrame) -> pl.DataFrame:
+    """What samples show of some columns, as `sampling.collect.HIDDEN_VALUES`."""
+    profiles = samples.profiles.join(columns, on=_NAME, how="semi")
+    sampled = profiles.select(*_NAME, value="samples").explode("value").drop_nulls("value")
+    texts = [(row[:3], leaf) for row in sampled.iter_rows() for leaf in leaves(json.loads(row[3]))]
+    ends = pl.concat([profiles.select(*_NAME, value=end) for end in ("min", "max")]).drop_nulls("value")
+    values = samples.values.join(columns, on=_NAME, how="semi").select(*_NAME, "value")
+    return pl.concat([frames.from_rows([(*name, leaf) for name, leaf in texts], HIDDEN_VALUES), ends, values])
+
+
+def require_sealed(store: Store, samples: str) -> Sealed:
+    """The sealed values that belong to the current samples, by the hash of their state.
+
+    Raises:
+        StateMismatch: they are lost, so nobody could tell whether a bundle shows one of them.
+    """
+    sealed = load_sealed(store, samples)
+    if sealed is None:
+        raise StateMismatch(
+            "what is needed to look for withheld values was lost",
+            where=store.location,
+            fix="Materialise dictionary/column_samples first, or run all stages.",
+        )
+    return sealed
+
+
+def same_texts(one: Catalog, other: Catalog) -> bool:
+    """Whether two catalogs of the same objects say the same."""
+    return all(getattr(one, name).equals(getattr(other, name)) for name in FRAME_SCHEMAS)
