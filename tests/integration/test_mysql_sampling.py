@@ -9,8 +9,9 @@ from servers.mariadb import MariaDBServer
 from servers.probing import engine_for, read, sample_request
 
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.engines import mysql
 from dictionary_pipeline.engines.base import DistinctRequest, Engine, SampleColumn
-from dictionary_pipeline.errors import QueryTimeout
+from dictionary_pipeline.errors import ConnectionFailed, QueryTimeout
 
 ROWS = 120_000
 STATEMENTS = (
@@ -94,3 +95,15 @@ def test_a_statement_ends_at_its_time_limit_and_the_session_lives_on(engine: Eng
         assert time.monotonic() - start < 4
         assert raised.value.code == "1969"
         assert session.rows("SELECT 1") == [(1,)]
+
+
+def test_a_server_that_does_not_answer_is_hung_up_on(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with engine.open() as session:
+        monkeypatch.setattr(mysql, "_GRACE_SECONDS", 0.5 - mysql._STATEMENT_SECONDS)
+        start = time.monotonic()
+        with pytest.raises(QueryTimeout, match="did not answer"):
+            session.rows("SELECT SLEEP(20)")
+        assert time.monotonic() - start < 5
+        monkeypatch.undo()
+        with pytest.raises(ConnectionFailed):
+            session.rows("SELECT 1")

@@ -10,7 +10,7 @@ import polars as pl
 
 from dictionary_pipeline import naming
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.relationships.diagram.areas import MAX_TABLES, subject_areas
+from dictionary_pipeline.relationships.diagram.areas import subject_areas
 from dictionary_pipeline.relationships.diagram.scene import (
     Box,
     Link,
@@ -26,6 +26,8 @@ from dictionary_pipeline.relationships.diagram.svg import draw
 from dictionary_pipeline.relationships.names import TableName
 
 OVERVIEW = "overview"
+_MAX_WHOLE = 30
+"""Tables of a database that is drawn whole."""
 _MAX_AREAS = 40
 """Areas that the overview shows, the largest."""
 _MAX_TIES = 60
@@ -66,7 +68,7 @@ def er_diagrams(
 ) -> tuple[Diagram, ...]:
     """The diagrams of a database: the overview first, if there is one, then the areas by size.
 
-    A database of up to 25 tables is drawn whole. Of a larger one, tables without relationships are left out.
+    A database of up to 30 tables is drawn whole. Of a larger one, tables without relationships are left out.
 
     Args:
         relationships: `frames.RELATIONSHIPS`; the accepted ones are drawn.
@@ -120,7 +122,7 @@ def _areas(schema: Schema) -> list[_Area]:
     links = [(reference.child, reference.parent) for reference in schema.references if not reference.database]
     if not tables:
         return []
-    areas = [tables] if len(tables) <= MAX_TABLES else subject_areas(tables, links)
+    areas = [tables] if len(tables) <= _MAX_WHOLE else subject_areas(tables, links)
     place = {table: number for number, area in enumerate(areas) for table in area}
     degree: Counter[TableName] = Counter()
     for child, parent in links:

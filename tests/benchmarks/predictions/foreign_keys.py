@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
@@ -28,6 +28,15 @@ from dictionary_pipeline.relationships.relate import Evidence, relate
 from dictionary_pipeline.sampling.sample import sample_tables
 
 Edge = dict[str, Any]
+
+
+class Related(NamedTuple):
+    """A database of the corpus as the product sees it."""
+
+    catalog: Catalog
+    profiles: pl.DataFrame
+    graph: RelationshipGraph
+
 
 LEAST = 0.5
 _TYPES = {
@@ -52,20 +61,17 @@ _CLASSES = {
 
 def predict(corpus: Path, split: str) -> Mapping[str, Sequence[Edge]]:
     """Edges of confidence >= 0.5 per database: with data through DuckDB, the others from names alone."""
-    return {name: edges_of(graph) for name, _, graph in related(corpus, split)}
+    return {name: edges_of(related.graph) for name, related in _every(corpus / "fk" / split)}
 
 
-def related(corpus: Path, split: str) -> Iterator[tuple[str, Catalog, RelationshipGraph]]:
-    """Every database of a split as the product relates it: name, catalog, graph."""
-    folder = corpus / "fk" / split
+def _every(folder: Path) -> Iterator[tuple[str, Related]]:
     for schema_file in sorted(folder.glob("*/schema.json")):
         schema = json.loads(schema_file.read_text(encoding="utf-8"))
-        yield schema["name"], *with_data(schema, schema_file.parent / "data")
+        yield schema["name"], with_data(schema, schema_file.parent / "data")
     for schemas_file in sorted(folder.glob("*.schemas.json")):
         for schema in json.loads(schemas_file.read_text(encoding="utf-8")):
-            catalog = names_only(schema)
             evidence = Evidence(frames.empty(frames.VALUES), frames.empty(frames.SENSITIVITY), InferenceSettings())
-            yield schema["name"], catalog, _relate(catalog, frames.empty(frames.PROFILES), evidence)
+            yield schema["name"], _related(names_only(schema), frames.empty(frames.PROFILES), evidence)
 
 
 def edges_of(graph: RelationshipGraph) -> list[Edge]:
@@ -75,7 +81,7 @@ def edges_of(graph: RelationshipGraph) -> list[Edge]:
     return list(inferred.select(fields).iter_rows(named=True))
 
 
-def with_data(schema: Mapping[str, Any], data: Path) -> tuple[Catalog, RelationshipGraph]:
+def with_data(schema: Mapping[str, Any], data: Path) -> Related:
     """Load a database into DuckDB without keys and run the product's stages on it."""
     with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
         path = Path(folder) / "corpus.duckdb"
@@ -87,11 +93,11 @@ def with_data(schema: Mapping[str, Any], data: Path) -> tuple[Catalog, Relations
             catalog = take_snapshot(engine, session, Selection())
         samples = sample_tables(engine, catalog, config)
         evidence = Evidence(samples.values, samples.sensitivity, config.inference, engine)
-        return catalog, _relate(catalog, samples.profiles, evidence)
+        return _related(catalog, samples.profiles, evidence)
 
 
-def _relate(catalog: Catalog, profiles: pl.DataFrame, evidence: Evidence) -> RelationshipGraph:
-    return relate(catalog, profiles, HumanKnowledge(), PathLimits(), evidence)
+def _related(catalog: Catalog, profiles: pl.DataFrame, evidence: Evidence) -> Related:
+    return Related(catalog, profiles, relate(catalog, profiles, HumanKnowledge(), PathLimits(), evidence))
 
 
 def _load(path: Path, schema: Mapping[str, Any], data: Path) -> None:

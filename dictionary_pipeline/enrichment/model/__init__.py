@@ -1,0 +1,1 @@
+"""Definitions by a language model: one request per table, validated, kept by content, within a budget."""
