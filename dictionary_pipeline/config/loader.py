@@ -22,6 +22,7 @@ from dictionary_pipeline.config.merge import merge_knowledge
 from dictionary_pipeline.config.model_section import model_settings
 from dictionary_pipeline.config.models import DatabaseFile, Limits, Privacy, ProjectFile
 from dictionary_pipeline.config.profiles import Profiles, UnknownName
+from dictionary_pipeline.config.publish_section import publish_target
 from dictionary_pipeline.config.resolved import (
     AutomationConfig,
     ColumnPatterns,
@@ -34,7 +35,6 @@ from dictionary_pipeline.config.resolved import (
     PathLimits,
     PrivacyPolicy,
     Project,
-    PublishTarget,
     SamplingLimits,
     Selection,
 )
@@ -90,7 +90,7 @@ def load_project(folder: Path) -> Project:
         databases=databases,
         invalid=tuple(invalid),
         automation=AutomationConfig(**file.automation.model_dump()),
-        publish=PublishTarget(**file.publish.model_dump()),
+        publish=publish_target(file.publish),
     )
 
 
@@ -198,9 +198,7 @@ def resolve_database(document: Document, name: str, root: Path, project: Project
         ),
         model=model_settings(project.model, file.model, budget_root=project.publish.root),
         human=merge_knowledge(told.knowledge, from_dbt.knowledge),
-        publish=replace(
-            PublishTarget(), **{**project.publish.model_dump(), **file.publish.model_dump(exclude_unset=True)}
-        ),
+        publish=publish_target(project.publish, file.publish),
         withhold=tuple(dict.fromkeys((*project.privacy.withhold, *file.privacy.withhold))),
         allow=tuple(dict.fromkeys((*project.privacy.allow, *file.privacy.allow))),
         privacy=_privacy(project.privacy, file.privacy),

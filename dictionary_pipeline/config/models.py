@@ -8,12 +8,12 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dictionary_pipeline.config import schedule
 from dictionary_pipeline.config.model_section import DatabaseModel, Model
+from dictionary_pipeline.config.publish_section import Publish
 from dictionary_pipeline.config.resolved import (
     AutomationConfig,
     InferenceSettings,
     PathLimits,
     PrivacyPolicy,
-    PublishTarget,
     ReadTreatment,
     SamplingLimits,
     Treatment,
@@ -24,7 +24,6 @@ from dictionary_pipeline.config.sources import Source
 _SAMPLING = SamplingLimits()
 _PATHS = PathLimits()
 _INFERENCE = InferenceSettings()
-_PUBLISH = PublishTarget()
 _AUTOMATION = AutomationConfig()
 _PRIVACY = PrivacyPolicy()
 
@@ -36,19 +35,6 @@ def _as_list(value: Any) -> Any:
 Globs = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 """A list of patterns; a single one may stand alone."""
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Publish(Section):
-    """Where bundles go."""
-
-    root: str = Field(
-        default=_PUBLISH.root,
-        description="Folder, relative to the project folder; a database's bundle goes to `<root>/<database>/`.",
-    )
-    single_file: bool = Field(
-        default=_PUBLISH.single_file,
-        description="Write `schema_store/entities.json` instead of one file per entity.",
-    )
 
 
 class Paths(Section):

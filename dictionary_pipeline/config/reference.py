@@ -25,9 +25,9 @@ from dictionary_pipeline.config.models import (
     Privacy,
     PrivacyColumn,
     ProjectFile,
-    Publish,
     StoredColumns,
 )
+from dictionary_pipeline.config.publish_section import AzureFolder, AzurePublish, Publish
 from dictionary_pipeline.config.sources import DbtModel, Source, SourceColumn, SourceTable
 from dictionary_pipeline.config.variables import OWN, PREDECESSOR, Variable
 
@@ -75,6 +75,8 @@ warehouse:
 _SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("## project.yml", ProjectFile, "Defaults for every database."),
     ("### publish", Publish, "Also in a database file, for that database."),
+    ("### publish: azure", AzurePublish, "The database file's section replaces that of `project.yml`."),
+    ("### publish: azure: schema_store, column_value_store, state", AzureFolder, AzureFolder.__doc__ or ""),
     ("### sampling, limits", Limits, "`sampling:` in `project.yml`; `limits:` in a database file, for that database."),
     ("### paths", Paths, "Inside `sampling:` or `limits:`."),
     ("### inference", Inference, "Also in a database file, for that database."),

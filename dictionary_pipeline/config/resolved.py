@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dictionary_pipeline.config.model_settings import ModelSettings
 
@@ -207,14 +207,55 @@ class PrivacyPolicy:
     categories: Mapping[str, ReadTreatment] = field(default_factory=dict)
 
 
+class AzurePlace(NamedTuple):
+    """A folder within a container."""
+
+    container: str
+    prefix: str = ""
+
+
+AZURE_PLAIN = frozenset({"schema_store", "column_value_store", "site"})
+"""Folders with plain paths on Azure: those that indexers and browsers ask for by name."""
+
+
+@dataclass(frozen=True)
+class AzureTarget:
+    """Azure Blob Storage. Secrets stand in the environment; here are the names of their variables."""
+
+    container: str
+    prefix: str = ""
+    account_url: str | None = None
+    """Null: the connection string names it."""
+    connection_string_env: str | None = None
+    account_key_env: str | None = None
+    sas_env: str | None = None
+    """With none of the three, Entra ID is asked."""
+    client_id: str | None = None
+    """Of a user-assigned managed identity."""
+    api_version: str | None = None
+    schema_store: AzurePlace | None = None
+    column_value_store: AzurePlace | None = None
+    state: AzurePlace | None = None
+
+
 @dataclass(frozen=True)
 class PublishTarget:
     """Where bundles go: `<root>/<database>/`, or `root` itself for `build`."""
 
     root: str = "published"
-    """Local folder (relative to the project folder); Azure targets come with their own issue."""
+    """Local folder (relative to the project folder), unless `azure` says otherwise."""
     single_file: bool = False
     """Write `schema_store/entities.json` instead of one file per entity."""
+    azure: AzureTarget | None = None
+    plain: tuple[str, ...] | None = None
+    """Folders also written under their plain paths; null: what the kind of store suggests."""
+
+    @property
+    def plain_folders(self) -> frozenset[str] | None:
+        """Folders also written under their plain paths; null: all."""
+        if self.plain is None:
+            return AZURE_PLAIN if self.azure else None
+        return frozenset(folder.strip("/") for folder in self.plain)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.enrichment import derived, human_text
 from dictionary_pipeline.enrichment.facts import gather
+from dictionary_pipeline.enrichment.given import GivenTexts, column_texts, table_texts
 from dictionary_pipeline.enrichment.inherited import inherited_texts
+from dictionary_pipeline.enrichment.model.outcome import no_texts
 from dictionary_pipeline.naming import title_words
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.relationships.model import RelationshipGraph
@@ -43,43 +45,91 @@ class Source(NamedTuple):
     texts: pl.DataFrame
 
 
-def define(catalog: Catalog, profiles: pl.DataFrame, graph: RelationshipGraph, human: HumanKnowledge) -> Definitions:
+def given_texts(catalog: Catalog, graph: RelationshipGraph, human: HumanKnowledge) -> GivenTexts:
+    """What people and the database say, so that nobody is asked for it again."""
+    people = human_text.match(catalog, human)
+    described, inherited = _described(catalog, graph, people.columns)
+    return GivenTexts(
+        people=table_texts(people.tables, "definition"),
+        comments=table_texts(_comments(catalog.tables, _TABLE), "definition"),
+        entity_names=table_texts(people.entity_names, "entity_name"),
+        columns={**column_texts(inherited, "definition"), **column_texts(described, "definition")},
+        own_columns=column_texts(described, "definition"),
+    )
+
+
+def define(
+    catalog: Catalog,
+    profiles: pl.DataFrame,
+    graph: RelationshipGraph,
+    human: HumanKnowledge,
+    model: pl.DataFrame | None = None,
+) -> Definitions:
     """Choose the definition of every table and column and the name of every entity.
 
     Sources are listed in order of trust; an additional one is one more line in each list.
 
     Args:
         profiles: `frames.PROFILES`.
+        model: `enrichment.model.outcome.MODEL_TEXTS`.
     """
     people = human_text.match(catalog, human)
+    written = no_texts() if model is None else model
     derived_tables, derived_columns = derived.derive(catalog, gather(catalog, profiles, graph))
     tables = catalog.tables.select(*_TABLE)
     names = _winning(
         tables,
         "entity_name",
-        [Source("human", people.entity_names), Source("derived", _derived_names(tables))],
+        [
+            Source("human", people.entity_names),
+            Source("model", _written(written, "entity_name", _TABLE)),
+            Source("derived", _derived_names(tables)),
+        ],
     )
-    table_texts = _winning(
+    winning_texts = _winning(
         tables,
         "definition",
         [
             Source("human", people.tables),
             Source("database", _comments(catalog.tables, _TABLE)),
+            Source("model", _written(written, "definition", _TABLE)),
             Source("derived", derived_tables),
         ],
     )
-    given = [Source("human", people.columns), Source("database", _comments(catalog.columns, _COLUMN))]
-    columns = catalog.columns.select(*_COLUMN)
-    described = _winning(columns, "definition", given).select(*_COLUMN, "definition")
-    inherited = Source("inherited", inherited_texts(graph.lineage, described))
-    column_texts = _winning(columns, "definition", [*given, inherited, Source("derived", derived_columns)])
+    _, inherited = _described(catalog, graph, people.columns)
+    winning_columns = _winning(
+        catalog.columns.select(*_COLUMN),
+        "definition",
+        [
+            *_given(catalog, people.columns),
+            Source("inherited", inherited),
+            Source("model", _written(written, "column", _COLUMN)),
+            Source("derived", derived_columns),
+        ],
+    )
     return Definitions(
         tables=frames.fit(
-            names.join(table_texts, on=_TABLE, how="left", maintain_order="left"), frames.TABLE_DEFINITIONS
+            names.join(winning_texts, on=_TABLE, how="left", maintain_order="left"), frames.TABLE_DEFINITIONS
         ),
-        columns=frames.fit(column_texts, frames.COLUMN_DEFINITIONS),
+        columns=frames.fit(winning_columns, frames.COLUMN_DEFINITIONS),
         unmatched=people.unmatched,
     )
+
+
+def _given(catalog: Catalog, people: pl.DataFrame) -> list[Source]:
+    return [Source("human", people), Source("database", _comments(catalog.columns, _COLUMN))]
+
+
+def _described(catalog: Catalog, graph: RelationshipGraph, people: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Columns that people or the database describe, and what view columns inherit from them."""
+    columns = catalog.columns.select(*_COLUMN)
+    described = _winning(columns, "definition", _given(catalog, people)).select(*_COLUMN, "definition")
+    return described, inherited_texts(graph.lineage, described)
+
+
+def _written(model: pl.DataFrame, kind: str, key: Sequence[str]) -> pl.DataFrame:
+    value = "entity_name" if kind == "entity_name" else "definition"
+    return model.filter(pl.col("kind") == kind).select(*key, pl.col("text").alias(value))
 
 
 def _winning(objects: pl.DataFrame, value: str, sources: Sequence[Source]) -> pl.DataFrame:

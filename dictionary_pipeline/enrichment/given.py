@@ -29,7 +29,13 @@ class GivenTexts:
         return self.people.get(name) or self.comments.get(name)
 
 
-def by_name(frame: pl.DataFrame, text: str, *key: str) -> dict[tuple[str, ...], str]:
-    """The texts of a frame that are not null, by name."""
-    rows = frame.filter(pl.col(text).is_not_null()).select(*key, text).iter_rows()
-    return {tuple(row[:-1]): row[-1] for row in rows}
+def table_texts(frame: pl.DataFrame, text: str) -> dict[TableName, str]:
+    """Texts that are not null, by table."""
+    rows = frame.filter(pl.col(text).is_not_null()).select("schema", "table", text).iter_rows()
+    return {(schema, table): told for schema, table, told in rows}
+
+
+def column_texts(frame: pl.DataFrame, text: str) -> dict[ColumnName, str]:
+    """Texts that are not null, by column."""
+    rows = frame.filter(pl.col(text).is_not_null()).select("schema", "table", "column", text).iter_rows()
+    return {(schema, table, column): told for schema, table, column, told in rows}

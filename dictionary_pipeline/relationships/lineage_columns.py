@@ -16,8 +16,7 @@ from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.scope import Scope, traverse_scope, walk_in_scope
 from sqlglot.schema import MappingSchema
 
-from dictionary_pipeline.introspection.sql import PARSE_ERRORS
-from dictionary_pipeline.relationships.lineage_sql import deep_recursion, is_generator
+from dictionary_pipeline.relationships.lineage_sql import ODD_SQL, deep_recursion, is_generator
 
 _MAX_EXPANDED = 25_000
 """Columns that the `*` of one query may expand to, about two seconds; a clock would not always say the same."""
@@ -26,7 +25,6 @@ _UNKNOWN = exp.DataType.build("unknown")
 
 SourceColumn = tuple[str, str]
 """Name of a table in the query, folded column."""
-
 
 _Source = exp.Table | exp.Pivot | Scope | None
 
@@ -74,9 +72,9 @@ def output_columns(tree: exp.Query, tables: Mapping[str, Sequence[str]], dialect
         try:
             qualified = qualify_columns(tree, schema, allow_partial_qualification=True, dialect=dialect or None)
             scopes = traverse_scope(qualified)
-        except PARSE_ERRORS:
+            return _Tracer(tables, scopes).outputs() if scopes else None
+        except ODD_SQL:
             return None
-        return _Tracer(tables, scopes).outputs() if scopes else None
 
 
 class _Tracer:

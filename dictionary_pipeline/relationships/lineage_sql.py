@@ -33,6 +33,8 @@ _IMPLICIT_RECURSION = ("tsql", "oracle", "snowflake", "databricks")
 """Dialects whose common table expressions may read themselves without the word RECURSIVE."""
 _XML_METHODS = ("value", "query", "exist", "nodes")
 _REFERENCE = "reference"
+ODD_SQL = (*PARSE_ERRORS, AssertionError)
+"""What sqlglot and walking its trees raise on SQL that nobody has thought of."""
 _GENERATORS = (exp.UDTF, exp.GenerateSeries, exp.GenerateDateArray, exp.Explode, exp.Posexplode, exp.Inline, exp.Unnest)
 _GENERATOR_NAMES = frozenset(
     (
@@ -149,7 +151,7 @@ def read_view(sql: str, view: TableName, reader: Reader) -> ViewQuery | None:
         columns = _column_list(tree, reader) if isinstance(tree, exp.Create) else ()
         try:
             return _prepare(query, columns, view, reader)
-        except PARSE_ERRORS:
+        except ODD_SQL:
             return None
 
 

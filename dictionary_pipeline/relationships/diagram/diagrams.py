@@ -28,9 +28,9 @@ from dictionary_pipeline.relationships.names import TableName
 OVERVIEW = "overview"
 _MAX_WHOLE = 30
 """Tables of a database that is drawn whole."""
-_MAX_AREAS = 40
+_MAX_AREAS = 30
 """Areas that the overview shows, the largest."""
-_MAX_TIES = 60
+_MAX_TIES = 40
 """Lines of the overview, the strongest."""
 _MAX_NAMED, _MANY_AREAS, _FEWER_NAMED = 5, 12, 2
 """Tables that the overview names per area; fewer where there are many areas."""

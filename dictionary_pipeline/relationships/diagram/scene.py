@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import polars as pl
@@ -14,6 +15,8 @@ from dictionary_pipeline.relationships.names import TableName
 
 _MAX_ROWS, _MANY_TABLES, _FEWER_ROWS = 8, 15, 6
 """Columns of a box at most, keys and references first; fewer where there are many tables."""
+_MAX_KEY_ROWS = 12
+"""Keys and references of a box at most; they are what a picture of relationships is about."""
 _MAX_OUTSIDE = 8
 """Parents outside an area that its picture shows."""
 
@@ -87,13 +90,14 @@ class Schema:
     primary_keys: Mapping[TableName, Sequence[str]]
     roles: Mapping[TableName, tuple[str, str]]
     """Role and reason."""
-    references: Sequence[Reference]
+    references_of: Mapping[TableName, Sequence[Reference]]
+    """Of every child."""
     shows_schemas: bool
 
-    def references_of(self, tables: Iterable[TableName]) -> list[Reference]:
-        """References of these children, in order."""
-        wanted = set(tables)
-        return [reference for reference in self.references if reference.child in wanted]
+    @property
+    def references(self) -> Iterator[Reference]:
+        """All references."""
+        return chain.from_iterable(self.references_of.values())
 
 
 def read_schema(catalog: Catalog, relationships: pl.DataFrame, keys: pl.DataFrame, roles: pl.DataFrame) -> Schema:
@@ -118,15 +122,15 @@ def read_schema(catalog: Catalog, relationships: pl.DataFrame, keys: pl.DataFram
     return Schema(columns, primary, reasons, _references(relationships), tables["schema"].n_unique() > 1)
 
 
-def _references(relationships: pl.DataFrame) -> list[Reference]:
+def _references(relationships: pl.DataFrame) -> dict[TableName, list[Reference]]:
     ends = ("from_schema", "from_table", "from_columns", "to_database", "to_schema", "to_table", "to_columns")
     facts = ("origin", "confidence", "cardinality", "to_stub")
-    found = []
+    found: dict[TableName, list[Reference]] = defaultdict(list)
     for row in relationships.filter("accepted").select(*ends, *facts).iter_rows():
         from_schema, from_table, columns, database, to_schema, to_table, to_columns, origin, sure, kind, stub = row
         child, parent = TableName(from_schema, from_table), TableName(to_schema, to_table)
         pairs = tuple(columns), database, parent, tuple(to_columns or ())
-        found.append(Reference(child, *pairs, origin == "inferred", sure, kind, stub))
+        found[child].append(Reference(child, *pairs, origin == "inferred", sure, kind, stub))
     return found
 
 
@@ -138,7 +142,7 @@ def area_scene(schema: Schema, title: str, tables: Sequence[TableName], notes: S
         notes: What else the legend says.
     """
     max_rows = _MAX_ROWS if len(tables) <= _MANY_TABLES else _FEWER_ROWS
-    references = schema.references_of(tables)
+    references = [reference for table in tables for reference in schema.references_of.get(table, ())]
     own = set(tables)
     outside = Counter((r.database, r.parent) for r in references if r.database or r.parent not in own)
     shown = sorted(outside, key=lambda end: (-outside[end], end[0] or "", end[1]))[:_MAX_OUTSIDE]
@@ -175,6 +179,8 @@ def _box(schema: Schema, table: TableName, foreign: set[str], referred: set[str]
             place,
         ),
     )
+    keys = sum(column in primary or column in foreign for column, _ in columns)
+    max_rows = max(max_rows, min(keys, _MAX_KEY_ROWS))
     rows = [
         Row(column, data_type.split("(")[0].strip().lower(), column in primary, column in foreign)
         for column, data_type in (columns[place] for place in ranked[:max_rows])

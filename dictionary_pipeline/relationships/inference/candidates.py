@@ -166,7 +166,7 @@ class CandidateFinder:
             return
         is_own_key = own_key is not None and own_key.column == column.number
         for key in dict.fromkeys(self._by_name.of(reading.plain, schema)):
-            if key.table == column.table or (is_own_key and own_key is not None and _precedes(own_key, key)):
+            if key.table == column.table or (is_own_key and not self._may_share(key, own_key)):
                 continue
             score = self._same_name_score(column, key) * (0.9 if is_own_key else 1.0)
             yield self._candidate(column, key, score, "same")
@@ -177,6 +177,15 @@ class CandidateFinder:
                 if key.column != column.number:
                     score = 0.55 + 0.25 * key.strength + 0.12 * key.owned
                     yield self._candidate(column, key, score, "suffix")
+
+    def _may_share(self, key: Key, own_key: Key | None) -> bool:
+        """Whether a table may share another's key: not a copy of it, and not one with the better claim to its name."""
+        tables = self._facts.tables
+        return (
+            own_key is not None
+            and not _precedes(own_key, key)
+            and tables[key.table].reading.thing != tables[own_key.table].reading.thing
+        )
 
     def _same_name_score(self, column: Column, key: Key) -> float:
         reading, target = column.reading, self._facts.columns[key.column].reading

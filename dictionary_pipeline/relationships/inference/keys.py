@@ -58,7 +58,7 @@ def _keys_of(table: Table, index: Mapping[Tokens, Sequence[int]]) -> list[Key]:
     found = []
     for column in table.columns:
         owned = max(owns(thing, table.reading.thing) for thing in column.reading.things)
-        another = owned < 0.99 and _names_another(column, table, index)
+        another = owned < 0.99 and _names_another(column, table, owned, index)
         if column.number in declared:
             first = table.has_primary and column.number == declared[0] and len(table.unique[0]) == 1
             found.append(Key(column.number, table.number, 1.0 if first else 0.8, "declared", owned, another))
@@ -111,11 +111,12 @@ def _references(table: Table) -> int:
     return sum(column.reading.mark == "id" and () not in column.reading.things for column in table.columns[:4])
 
 
-def _names_another(column: Column, table: Table, index: Mapping[Tokens, Sequence[int]]) -> bool:
+def _names_another(column: Column, table: Table, owned: float, index: Mapping[Tokens, Sequence[int]]) -> bool:
     """Whether what the column is about is exactly what another table is about."""
+    starts = 1 if owned >= OWNED else None  # the end of a name that fits its own table says nothing of others
     return any(
         other != table.number
         for thing in column.reading.things
-        for start in range(len(thing))
+        for start in range(len(thing))[:starts]
         for other in index.get(thing[start:], ())
     )

@@ -139,9 +139,10 @@ def _ask(engine: Engine, session: Session, batches: list[list[Question]], budget
             if len(batch) > 1 and statements + len(pending) + 2 <= budget:
                 pending += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
             else:
+                keys = "1 candidate key" if len(batch) == 1 else f"{len(batch)} candidate keys"
                 warnings.append(
-                    f"{len(batch)} candidate keys could not be checked against the data: {error.what}."
-                    " Their confidence rests on names and samples."
+                    f"{keys} could not be checked against the data: {error.what}."
+                    " Confidence rests on names and samples there."
                 )
             continue
         for number, *counts in rows:

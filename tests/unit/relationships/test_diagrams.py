@@ -171,7 +171,7 @@ def test_a_parent_in_another_area_is_shown_in_grey() -> None:
 
 def test_an_overview_of_very_many_areas_shows_the_largest() -> None:
     overview = diagrams(large(50))[0]
-    assert "10 smaller areas not shown" in texts(overview.svg())
+    assert "20 smaller areas not shown" in texts(overview.svg())
 
 
 def test_a_database_without_tables_has_no_diagram() -> None:
