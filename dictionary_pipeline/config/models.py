@@ -72,7 +72,7 @@ class Limits(Section):
         default=_SAMPLING.enabled, description="Whether values are read at all; `false` reads the catalog only."
     )
     row_limit: Count = Field(default=_SAMPLING.row_limit, description="Rows read of a table at most.")
-    table_seconds: Annotated[float, Field(gt=0)] = Field(
+    table_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
         default=_SAMPLING.table_seconds, description="Seconds that a table may take."
     )
     max_connections: Count = Field(
@@ -88,10 +88,10 @@ class Limits(Section):
         "columns hold few distinct values, and again when its rows changed; without it no such column gets "
         "`AllowedValues`. By default only where scanning is not billed.",
     )
-    verify_seconds: Annotated[float, Field(ge=0)] = Field(
+    verify_seconds: Annotated[float, Field(ge=0, le=86_400)] = Field(
         default=_SAMPLING.verify_seconds, description="Seconds that all those scans of a run may take together."
     )
-    max_warehouse_seconds: Annotated[float, Field(gt=0)] | None = Field(
+    max_warehouse_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
         default=_SAMPLING.max_warehouse_seconds,
         description="Snowflake and Databricks: seconds that the statements of a run may take together before sampling "
         "stops; the catalog is kept, tables not reached are named in one problem. No limit by default.",

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from dictionary_pipeline.config.faults import did_you_mean
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
 class Section(BaseModel):

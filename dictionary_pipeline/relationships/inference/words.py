@@ -146,7 +146,7 @@ class Vocabulary:
             return None
         for tail in _TAILS:
             head = token.removesuffix(tail)
-            if head != token and len(head) >= 2 and self._is_table_word(head):
+            if head != token and len(head) >= 2 and (self._is_table_word(head) or (tail == "key" and len(head) >= 4)):
                 return head
         return None
 
