@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from dictionary_pipeline.config.generation import chosen_model, project_target
 from dictionary_pipeline.config.loader import find_project_folder, load_project, validate_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, PublishTarget, Selection
 from dictionary_pipeline.config.targets import resolve_target
@@ -20,7 +21,8 @@ from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.lease import forget_released
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store, shared_store
 from dictionary_pipeline.stages import STAGES
 from dictionary_pipeline.terminal import complain, errors, say
 from dictionary_pipeline.unexpected import unexpected
@@ -63,7 +65,8 @@ def run_configured(names: Sequence[str], options: RunOptions, *, as_json: bool, 
             failure = ConfigurationError(broken[name].error)
             summaries.append(RunSummary(name, "", str(broken[name].file), (), failure))
             continue
-        summaries.append(_run_shown(known[name], database_store(known[name], folder), options))
+        store, shared = database_store(known[name], folder), shared_store(known[name], folder)
+        summaries.append(_run_shown(known[name], store, options, shared))
     _finish(summaries, as_json=as_json)
     return max((summary.exit_code for summary in summaries), key=_severity)
 
@@ -75,21 +78,19 @@ def _severity(code: int) -> int:
 
 def build_once(request: BuildRequest, *, as_json: bool) -> int:
     """`build`: one database into one folder."""
-    if request.generate_definitions:
-        raise ConfigurationError(
-            "definitions by a language model are not part of this version",
-            where="-gen",
-            fix="Run without it: definitions come from your YAML, database comments and the catalog.",
-        )
     folder = request.project or _folder_or_none()
+    model = chosen_model(folder) if request.generate_definitions else None
     connection, default_name = resolve_target(request.target, folder=folder)
     config = DatabaseConfig(
         name=request.name or default_name,
         connection=connection,
         selection=request.selection,
+        model=model,
         publish=PublishTarget(root=str(request.output), single_file=request.single_file),
     )
-    summary = _run_shown(config, LocalStore(request.output), NO_OPTIONS)
+    # Spending counts for the project's limits where there is a project.
+    shared = shared_store(replace(config, shared=project_target(folder)), folder) if folder and model else None
+    summary = _run_shown(config, LocalStore(request.output), NO_OPTIONS, shared)
     _finish([summary], as_json=as_json)
     return summary.exit_code
 
@@ -160,7 +161,7 @@ def _folder_or_none() -> Path | None:
         return None
 
 
-def _run_shown(config: DatabaseConfig, store: LocalStore, options: RunOptions) -> RunSummary:
+def _run_shown(config: DatabaseConfig, store: Store, options: RunOptions, shared: LocalStore | None) -> RunSummary:
     """Run one database with a progress bar on a terminal and say how it ended."""
     for warning in config.warnings:
         complain("warning", warning)
@@ -170,10 +171,10 @@ def _run_shown(config: DatabaseConfig, store: LocalStore, options: RunOptions) -
             bar.update(task, description=f"{config.name}: {stage}", completed=done, total=total)
 
         try:
-            summary = run_database(config, store, options=options, progress=show)
+            summary = run_database(config, store, options=options, progress=show, shared=shared)
         except Exception as error:  # noqa: BLE001 - a defect met in one database must not cost the others
             summary = RunSummary(config.name, "", store.location, (), unexpected(error))
-    if summary.error is not None:
+    if summary.error is not None and isinstance(store, LocalStore):
         forget_released(store)
     return summary
 

@@ -67,6 +67,7 @@ def run_database(
     progress: Progress | None = None,
     on_stage: Callable[[StageReport], None] = lambda report: None,
     overlay_folder: Path | None = None,
+    shared: Store | None = None,
 ) -> RunSummary:
     """Run every stage under the database's lease; an error ends the run and is in the summary."""
     run_id = new_run_id()
@@ -79,6 +80,7 @@ def run_database(
             options=options,
             progress=progress or (lambda stage, done, total: None),
             overlay_folder=overlay_folder,
+            shared=shared,
         ) as run:
             _run_stages(run, reports, on_stage)
     except DictionaryError as error:

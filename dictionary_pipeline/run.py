@@ -16,7 +16,7 @@ from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.lease import Lease, hold_lease
-from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.overlay import OverlayStore
 from dictionary_pipeline.publishing.publish import check_target
 from dictionary_pipeline.publishing.store import Store
@@ -74,6 +74,10 @@ class PipelineRun:
     progress: Progress = _no_progress
     lease: Lease | None = None
     """Held while stages work; null only in dry runs, which write nothing."""
+    shared: Store | None = None
+    """What the databases of the project share; null: the database's own store."""
+    may_retry: bool = False
+    """The caller repeats a stage that ends with a retryable error."""
 
     @cached_property
     def engine(self) -> Engine:
@@ -86,9 +90,18 @@ def new_run_id() -> str:
     return str(uuid.uuid4())
 
 
-def database_store(config: DatabaseConfig, folder: Path) -> LocalStore:
-    """The store of one configured database: `<publish root>/<name>` under the project folder."""
-    return LocalStore(folder / config.publish.root / config.name)
+def database_store(config: DatabaseConfig, folder: Path) -> Store:
+    """The store of one configured database: `<publish root>/<name>` under the project folder, or on Azure.
+
+    Raises:
+        ConfigurationError: a variable with a credential is missing or unusable.
+    """
+    return open_store(config.publish, folder, config.name)
+
+
+def shared_store(config: DatabaseConfig, folder: Path) -> Store:
+    """What the databases of a project share: the project's publish root itself."""
+    return open_store(config.shared, folder, "")
 
 
 @contextmanager
@@ -101,12 +114,16 @@ def open_run(
     progress: Progress = _no_progress,
     overlay_folder: Path | None = None,
     keep_lease: bool = False,
+    shared: Store | None = None,
+    may_retry: bool = False,
 ) -> Iterator[PipelineRun]:
     """Hold the database's lease and hand out the run.
 
     Args:
         overlay_folder: Where a dry run keeps what it does not write; a temporary folder by default.
             Stages that run in separate calls share their results by naming the same folder.
+        shared: What the databases of the project share; the database's own store by default.
+        may_retry: The caller repeats a stage that ends with a retryable error.
         keep_lease: Leave the lease to its owner after a success, for a later stage of the same run.
 
     Raises:
@@ -119,4 +136,4 @@ def open_run(
             yield PipelineRun(config, overlay, run_id, options, progress)
         return
     with hold_lease(store, owner=run_id, host=socket.gethostname(), keep=keep_lease) as lease:
-        yield PipelineRun(config, store, run_id, options, progress, lease)
+        yield PipelineRun(config, store, run_id, options, progress, lease, shared, may_retry)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from dictionary_pipeline import handover, jsontext, withholding
+from dictionary_pipeline import handover, jsontext, withholding, writing
 from dictionary_pipeline.engines.metering import usage, usage_metrics
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.errors import ContractViolation
@@ -144,12 +145,16 @@ def relationship_graph(run: PipelineRun) -> StageReport:
 
 
 def entity_definitions(run: PipelineRun) -> StageReport:
-    """Write definitions: human over database over derived, each with its source."""
+    """Write definitions: human over database over inherited over model over derived, each with its source."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS)
     samples = handover.samples_from(upstream[SAMPLES])
     catalog = handover.catalog_from(upstream[SNAPSHOT])
-    definitions = define(catalog, samples.profiles, handover.relations_from(upstream[RELATIONS]), run.config.human)
-    state = save_stage(run.store, DEFINITIONS, *handover.definition_parts(definitions), _outputs(upstream))
+    relations = handover.relations_from(upstream[RELATIONS])
+    model = writing.model_texts(run, catalog, samples, relations, DEFINITIONS)
+    definitions = define(catalog, samples.profiles, relations, run.config.human, model.texts if model else None)
+    frames, facts = handover.definition_parts(replace(definitions, problems=model.problems if model else ()))
+    frames |= writing.state_frames(model)
+    state = save_stage(run.store, DEFINITIONS, frames, facts, _outputs(upstream))
     sources = _counts(definitions.tables["definition_source"])
     shown = definitions.tables.select("schema", "table", "entity_name", "definition_source", "definition")
     return StageReport(
@@ -157,16 +162,18 @@ def entity_definitions(run: PipelineRun) -> StageReport:
         metrics={
             "tables_defined": int(definitions.tables["definition"].is_not_null().sum()),
             "columns_defined": int(definitions.columns["definition"].is_not_null().sum()),
-            **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "derived")},
+            **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "model", "derived")},
             "columns_inherited": int((definitions.columns["definition_source"] == "inherited").sum()),
             "unmatched_entries": len(definitions.unmatched),
-            "problems": len(definitions.problems),
+            "problems": len(model.problems) if model else 0,
+            **writing.model_metrics(model),
         },
-        tables={"table_definitions": _head(shown)},
-        problems=definitions.problems,
+        tables={"table_definitions": _head(shown), **writing.model_tables(model)},
+        problems=model.problems if model else (),
         warnings=definitions.unmatched,
         checks=(
             _check("human_entries_match_catalog", "Every human entry names an existing object", definitions.unmatched),
+            writing.budget_check(model),
         ),
         output=state.output,
     )
@@ -251,7 +258,15 @@ Outcome = tuple[dict[str, int | float | str | bool], dict[str, pl.DataFrame]]
 
 
 def _publish(run: PipelineRun, bundle: Bundle, lease: Lease) -> Outcome:
-    report = publish(run.store, bundle, run_id=run.run_id, lease=lease, now=datetime.now(UTC))
+    report = publish(
+        run.store,
+        bundle,
+        run_id=run.run_id,
+        lease=lease,
+        now=datetime.now(UTC),
+        plain=run.config.publish.plain_folders,
+        thorough=run.options.forces("all"),
+    )
     outcome: dict[str, int | float | str | bool] = {
         "status": report.status,
         "objects_written": report.objects_written,
@@ -284,7 +299,7 @@ STAGES: tuple[StageSpec, ...] = (
     StageSpec(SNAPSHOT, schema_snapshot, ("catalog_is_complete",)),
     StageSpec(SAMPLES, column_samples, ("tables_were_sampled",)),
     StageSpec(RELATIONS, relationship_graph, RELATION_CHECKS),
-    StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog",)),
+    StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog", writing.BUDGET_CHECK)),
     StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog",)),
     StageSpec(
         PUBLISHED, published_dictionary, ("bundle_is_valid", "no_sensitive_values_published", "dictionary_is_complete")

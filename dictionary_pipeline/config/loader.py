@@ -196,9 +196,10 @@ def resolve_database(document: Document, name: str, root: Path, project: Project
         inference=replace(
             InferenceSettings(**project.inference.model_dump()), **file.inference.model_dump(exclude_unset=True)
         ),
-        model=model_settings(project.model, file.model, budget_root=project.publish.root),
+        model=model_settings(project.model, file.model),
         human=merge_knowledge(told.knowledge, from_dbt.knowledge),
         publish=publish_target(project.publish, file.publish),
+        shared=publish_target(project.publish),
         withhold=tuple(dict.fromkeys((*project.privacy.withhold, *file.privacy.withhold))),
         allow=tuple(dict.fromkeys((*project.privacy.allow, *file.privacy.allow))),
         privacy=_privacy(project.privacy, file.privacy),

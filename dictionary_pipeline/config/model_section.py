@@ -122,7 +122,7 @@ class DatabaseModel(Section):
     samples: _Samples | None = Field(default=None, description="What the model sees of this database's values.")
 
 
-def model_settings(project: Model | None, own: DatabaseModel, *, budget_root: str) -> ModelSettings | None:
+def model_settings(project: Model | None, own: DatabaseModel) -> ModelSettings | None:
     """The model that writes a database's definitions, or null when none does."""
     if project is None or not own.enabled:
         return None
@@ -139,5 +139,4 @@ def model_settings(project: Model | None, own: DatabaseModel, *, budget_root: st
         samples=own.samples or project.samples,
         budget=ModelBudget(**{name: getattr(project, name) for name in limits}),
         price=ModelPrice(price.input, price.output, price.cached_input) if price else None,
-        budget_root=budget_root,
     )

@@ -68,5 +68,3 @@ class ModelSettings:
     samples: SamplesMode = "masked"
     budget: ModelBudget = ModelBudget()
     price: ModelPrice | None = None
-    budget_root: str = "published"
-    """Folder, relative to the project folder, below which spending is recorded for all databases."""

@@ -111,9 +111,9 @@ class AzurePublish(Section):
 
     def target(self) -> AzureTarget:
         """As the rest of the product sees it."""
-        values = {name: getattr(self, name) for name in AzurePublish.model_fields if name not in _OWN_PLACES}
-        folders = {name: self._place(getattr(self, name)) for name in _OWN_PLACES}
-        return AzureTarget(**values, **folders)
+        values: dict[str, Any] = {name: getattr(self, name) for name in AzurePublish.model_fields}
+        values |= {name: self._place(values[name]) for name in _OWN_PLACES}
+        return AzureTarget(**values)
 
     def _place(self, folder: AzureFolder | None) -> AzurePlace | None:
         return AzurePlace(folder.container or self.container, folder.prefix) if folder else None

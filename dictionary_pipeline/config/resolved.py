@@ -275,6 +275,8 @@ class DatabaseConfig:
     """The language model that writes definitions; null: none is asked."""
     human: HumanKnowledge = HumanKnowledge()
     publish: PublishTarget = PublishTarget()
+    shared: PublishTarget = PublishTarget()
+    """The project's own target, below which is kept what its databases share."""
     withhold: tuple[str, ...] = ()
     """Extra column globs (`column`, `table.column` or `schema.table.column`) never to be read."""
     allow: tuple[str, ...] = ()

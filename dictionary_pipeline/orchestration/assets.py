@@ -16,7 +16,7 @@ from dictionary_pipeline.orchestration.project import current_project, keep_last
 from dictionary_pipeline.orchestration.resources import RefreshOptions
 from dictionary_pipeline.orchestration.tags import tag_run
 from dictionary_pipeline.report import Check, Refused, StageReport
-from dictionary_pipeline.run import database_store, open_run
+from dictionary_pipeline.run import database_store, open_run, shared_store
 from dictionary_pipeline.stages import STAGES, StageSpec
 from dictionary_pipeline.unexpected import unexpected
 
@@ -81,6 +81,8 @@ def _run_stage(
         options=options.options(),
         overlay_folder=overlay,
         keep_lease=keep_lease,
+        shared=shared_store(config, project.folder),
+        may_retry=context.retry_number < RETRY.max_retries,
     ) as run:
         report = stage.run(run)
         if stage is not STAGES[0]:

@@ -13,7 +13,7 @@ from dictionary_pipeline.config.last_good import good_content, load_good
 from dictionary_pipeline.config.loader import find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
-from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.store import Store
 
 FOLDER_VARIABLE = "DICTIONARY_PIPELINE_PROJECT"
@@ -69,7 +69,7 @@ def run_config(project: Project, name: str) -> RunConfig:
     """
     fault = next((item.error for item in project.invalid if item.name == name), None)
     if fault is not None:
-        kept = LocalStore(project.folder / project.publish.root / name).read(LAST_GOOD_KEY)
+        kept = open_store(project.publish, project.folder, name).read(LAST_GOOD_KEY)
         if kept is not None:
             try:
                 return RunConfig(load_good(project.folder, name, kept), fault)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import mimetypes
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from azure.core import MatchConditions
-from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
-from azure.storage.blob import ContainerClient, ContentSettings
+from azure.core.exceptions import AzureError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
+from azure.storage.blob import BlobServiceClient, ContentSettings
 
 from dictionary_pipeline.errors import StoreConflict, StoreError
 from dictionary_pipeline.publishing.azure_errors import ErrorContext, Login
@@ -44,10 +44,12 @@ class AzureStore:
     A write replaces a blob whole or not at all; conditional writes carry the blob's etag.
     """
 
-    def __init__(self, container: ContainerClient, prefix: str, login: Login) -> None:
-        self._container = container
+    def __init__(self, service: BlobServiceClient, container: str, prefix: str, login: Login) -> None:
+        self._service = service
+        self._container = service.get_container_client(container)
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-        url = container.url.partition("?")[0]
+        self._has_versions = False
+        url = self._container.url.partition("?")[0]
         self._context = ErrorContext(f"{url}/{self._prefix}".rstrip("/"), login)
 
     @property
@@ -147,6 +149,16 @@ class AzureStore:
     def sweep(self) -> None:
         """Nothing: an unfinished upload is no blob, and Azure forgets its blocks after a week."""
 
+    def kept_after_deletion(self) -> str | None:
+        """What soft delete and versioning keep of deleted blobs, as far as this login may ask."""
+        days = None
+        with suppress(AzureError):  # only an account key or an account SAS may read the settings
+            policy = self._service.get_service_properties().get("delete_retention_policy")
+            days = policy.days if policy and policy.enabled else None
+        kept = [f"soft delete keeps deleted blobs for {days} days"] if days else []
+        kept += ["versioning keeps what was replaced or deleted"] if self._has_versions else []
+        return f"On this storage account {' and '.join(kept)}" if kept else None
+
     def _delete_one(self, name: str) -> None:
         try:
             self._container.delete_blob(name, delete_snapshots="include")
@@ -174,7 +186,7 @@ class AzureStore:
                 with file_errors(content):
                     data = files.enter_context(content.open("rb"))
                     size = content.stat().st_size
-            return self._container.get_blob_client(self._name(key)).upload_blob(
+            answer = self._container.get_blob_client(self._name(key)).upload_blob(
                 data,
                 length=size,
                 content_settings=_settings(key),
@@ -182,6 +194,8 @@ class AzureStore:
                 max_concurrency=4,
                 **condition,
             )
+        self._has_versions |= bool(answer.get("version_id"))
+        return answer
 
 
 def _settings(key: str) -> ContentSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,25 +29,41 @@ def connect(target: AzureTarget, **options: Any) -> tuple[BlobServiceClient, Log
     Raises:
         ConfigurationError: a variable is not set, or what it holds cannot be used.
     """
-    # The library's own pauses start at 15 seconds.
-    retry = ExponentialRetry(initial_backoff=1, increment_base=2, retry_total=4, random_jitter_range=1)
-    options = {"retry_policy": retry, "connection_timeout": 10, "read_timeout": 60, **options}
-    if target.api_version:
-        options["api_version"] = target.api_version
+    options = _options(target, options)
+    url = target.account_url or ""
     if target.connection_string_env:
         return _from_connection_string(target.connection_string_env, options)
-    url = target.account_url or ""
     if target.account_key_env:
-        key = variable(target.account_key_env, _WHERE).strip()
-        named = {"account_name": _account_name(url), "account_key": key}
-        return _usable(target.account_key_env, lambda: BlobServiceClient(url, named, **options)), Login(
-            "account key", target.account_key_env
-        )
+        source = target.account_key_env
+        credential = {"account_name": _account_name(url), "account_key": variable(source, _WHERE).strip()}
+        client = _usable(source, lambda: BlobServiceClient(url, credential, **options))
+        return client, Login("account key", source)
     if target.sas_env:
-        token = variable(target.sas_env, _WHERE).strip().rpartition("?")[2]
-        login = Login("SAS", target.sas_env, sas_expiry(token))
-        return _usable(target.sas_env, lambda: BlobServiceClient(url, token, **options)), login
+        return connect_with_sas(target, variable(target.sas_env, _WHERE).strip(), **options)
     return BlobServiceClient(url, entra_credential(url, target.client_id), **options), _ENTRA
+
+
+def connect_with_sas(target: AzureTarget, sas: str, **options: Any) -> tuple[BlobServiceClient, Login]:
+    """A client that logs in by a SAS.
+
+    Args:
+        sas: The token, or a URL that ends with it.
+
+    Raises:
+        ConfigurationError: it cannot be used.
+    """
+    token, source = sas.rpartition("?")[2], target.sas_env or ""
+    client = _usable(
+        source or "the SAS", lambda: BlobServiceClient(target.account_url or "", token, **_options(target, options))
+    )
+    return client, Login("SAS", source, sas_expiry(token))
+
+
+def _options(target: AzureTarget, given: dict[str, Any]) -> dict[str, Any]:
+    # The library's own pauses start at 15 seconds.
+    retry = ExponentialRetry(initial_backoff=1, increment_base=2, retry_total=4, random_jitter_range=1)
+    version = {"api_version": target.api_version} if target.api_version else {}
+    return {"retry_policy": retry, "connection_timeout": 10, "read_timeout": 60, **version, **given}
 
 
 def entra_credential(url: str, client_id: str | None) -> Any:
@@ -93,10 +110,7 @@ def _account_name(url: str) -> str:
 
 def environment_target(account_url: str, container: str, prefix: str) -> AzureTarget:
     """A target for an address that nothing configures: the Azure command line's variables, else Entra ID."""
-    found: dict[str, str] = {}
-    for field, name in (("account_key_env", "AZURE_STORAGE_KEY"), ("sas_env", "AZURE_STORAGE_SAS_TOKEN")):
-        if os.environ.get(name) and not found:
-            found[field] = name
-    return AzureTarget(
-        container, prefix, account_url, api_version=os.environ.get("AZURE_STORAGE_API_VERSION") or None, **found
-    )
+    target = AzureTarget(container, prefix, account_url)
+    if os.environ.get("AZURE_STORAGE_KEY"):
+        return replace(target, account_key_env="AZURE_STORAGE_KEY")
+    return replace(target, sas_env="AZURE_STORAGE_SAS_TOKEN" if os.environ.get("AZURE_STORAGE_SAS_TOKEN") else None)

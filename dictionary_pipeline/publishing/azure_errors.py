@@ -160,7 +160,7 @@ def _code(error: AzureError) -> str | None:
     found = getattr(error, "error_code", None)
     text = str(getattr(found, "value", found) or "")
     if not text and isinstance(error, HttpResponseError) and error.response is not None:
-        text = error.response.headers.get("x-ms-error-code", "")
+        text = getattr(error.response, "headers", {}).get("x-ms-error-code", "")
     return text if _CODE.fullmatch(text) else None
 
 

@@ -7,7 +7,7 @@ dies at whatever point; the next publish finishes what a killed one left.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -27,7 +27,7 @@ from dictionary_pipeline.publishing.manifest import (
 )
 from dictionary_pipeline.publishing.mirror import mirror
 from dictionary_pipeline.publishing.purge import mark_purge, purge
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.publishing.store import BatchStore, Store, write_many
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,16 @@ class _ObjectCounts(NamedTuple):
     reused: int
 
 
-def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: datetime) -> PublishReport:
+def publish(
+    store: Store,
+    bundle: Bundle,
+    *,
+    run_id: str,
+    lease: Lease,
+    now: datetime,
+    plain: Collection[str] | None = None,
+    thorough: bool = False,
+) -> PublishReport:
     """Publish a verified bundle to the database's store.
 
     Args:
@@ -69,6 +78,8 @@ def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: dat
         run_id: Named in the manifest.
         lease: The database's lease, held.
         now: Publication time, the only clock reading of a bundle.
+        plain: Folders also written under their plain paths; null: all.
+        thorough: Look for missing and damaged objects also where that costs requests.
 
     Raises:
         ConfigurationError: the store holds another database's bundle.
@@ -78,18 +89,19 @@ def publish(store: Store, bundle: Bundle, *, run_id: str, lease: Lease, now: dat
     lease.ensure_held()
     current = check_target(store, bundle.facts.database)
     must_purge = mark_purge(store, bundle, current)
-    objects = _put_objects(store, bundle, current)
+    trusted = isinstance(store, BatchStore) and not thorough
+    objects = _put_objects(store, bundle, current, trusted=trusted)
     manifest = _manifest(bundle, current, run_id, now)
     changes = _compare(current.manifest.files if current else {}, bundle.files)
     if current is not None and manifest.says_the_same_as(current.manifest):
         status: Literal["published", "unchanged"] = "unchanged"
-        sha256 = current.sha256
+        published, replaced = current, None
     else:
         lease.ensure_held()
-        status, sha256 = "published", _swap(store, manifest, current)
-    plain = mirror(store, bundle.content)
+        status, published, replaced = "published", swap_manifest(store, manifest.to_bytes(), current), current
+    done = mirror(store, bundle.content, published, plain=plain, trusted=trusted, replaced=replaced)
     purged = purge(store, lease) if must_purge else 0
-    return PublishReport(status, *objects, *plain, sha256, changes, purged)
+    return PublishReport(status, *objects, *done, published.sha256, changes, purged)
 
 
 def plan_publish(store: Store, bundle: Bundle) -> Changes:
@@ -119,13 +131,17 @@ def check_target(store: Store, database: str) -> StoredManifest | None:
     return current
 
 
-def _put_objects(store: Store, bundle: Bundle, current: StoredManifest | None) -> _ObjectCounts:
+def _put_objects(store: Store, bundle: Bundle, current: StoredManifest | None, *, trusted: bool) -> _ObjectCounts:
     """Store what is not stored yet.
 
     An object that the current manifest does not name may be about to be collected, so it is put
     again and its age restarts; one of the wrong size was damaged from outside and is put again too.
     """
     named = set(current.manifest.files.values()) if current else set()
+    if trusted:
+        missing = sorted(set(bundle.files.values()) - named)
+        write_many(store, ((info.object_key, bundle.content.require(info.sha256)) for info in missing))
+        return _ObjectCounts(len(missing), len(set(bundle.files.values()) & named))
     sizes = {item.key: item.size for item in store.list(OBJECTS)}
     written = reused = 0
     for info in sorted(set(bundle.files.values())):
@@ -165,22 +181,27 @@ def _previous_fingerprint(fingerprint: str | None, current: StoredManifest | Non
     return known.previous_fingerprint if known.schema_fingerprint == fingerprint else known.schema_fingerprint
 
 
-def _swap(store: Store, manifest: Manifest, current: StoredManifest | None) -> str:
-    data = manifest.to_bytes()
+def swap_manifest(store: Store, data: bytes, current: StoredManifest | None) -> StoredManifest:
+    """Archive the current manifest and put another in its place.
+
+    Raises:
+        StoreConflict: another run published meanwhile.
+    """
+    where = f"{store.location}/{MANIFEST_KEY}"
     if current is not None:
         archive(store, current)
     try:
-        store.swap(MANIFEST_KEY, data, current.etag if current else None)
+        etag = store.swap(MANIFEST_KEY, data, current.etag if current else None)
     except StoreConflict:
         # The conflict may be with our own write, whose answer was lost and which was tried again.
-        found = store.read(MANIFEST_KEY)
-        if found != data:
-            where = f"{store.location}/{MANIFEST_KEY}"
-            winner = parse_manifest(found, where=where).run_id if found else "unknown"
+        found = store.read_versioned(MANIFEST_KEY)
+        if found is None or found.data != data:
+            winner = parse_manifest(found.data, where=where).run_id if found else "unknown"
             raise StoreConflict(
                 f"run {winner} published meanwhile", where=where, fix="Run again; its bundle is complete."
             ) from None
-    return hashlib.sha256(data).hexdigest()
+        etag = found.etag
+    return StoredManifest(parse_manifest(data, where=where), hashlib.sha256(data).hexdigest(), data, etag)
 
 
 def _compare(old: Mapping[str, FileInfo], new: Mapping[str, FileInfo]) -> Changes:

@@ -56,6 +56,8 @@ def newly_hidden(store: Store, bundle: Bundle, current: StoredManifest | None) -
     """Columns withheld or masked by a bundle that the published bundle, or an archived one, shows."""
     if current is None:
         return []
+    if current.manifest.files.get(COLUMNS_FILE) == bundle.files[COLUMNS_FILE]:
+        return []  # what it hides was purged, or marked, when the current bundle was published
     hidden = _hidden(bundle.frame(COLUMNS_FILE))
     known = _columns(store, current)
     if known is None:  # nobody can tell what it shows

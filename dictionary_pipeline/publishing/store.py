@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 Content = bytes | Path
 """What to store: bytes, or a local file whose bytes to store."""
@@ -30,7 +30,7 @@ class Versioned(NamedTuple):
 
 
 class Store(Protocol):
-    """A folder of objects. Implementations: local folder, overlay (dry run), later Azure Blob.
+    """A folder of objects. Implementations: local folder, overlay (dry run), Azure Blob.
 
     All methods raise StoreError with one clear line when the target cannot be used.
     """
@@ -69,3 +69,26 @@ class Store(Protocol):
 
     def sweep(self) -> None:
         """Remove what killed writers left of unfinished objects; the caller is the only writer."""
+
+
+@runtime_checkable
+class BatchStore(Store, Protocol):
+    """A store to which every call is a request over a network: several are better on their way at once.
+
+    Nobody changes its objects by hand, so publishing trusts its own records instead of listing them.
+    """
+
+    def write_many(self, items: Iterable[tuple[str, Content]]) -> None:
+        """Write several objects; each is written atomically."""
+
+    def kept_after_deletion(self) -> str | None:
+        """A sentence about what the service keeps of deleted objects; null when nothing that is known."""
+
+
+def write_many(store: Store, items: Iterable[tuple[str, Content]]) -> None:
+    """Write several objects, at once where the store gains from it."""
+    if isinstance(store, BatchStore):
+        store.write_many(items)
+    else:
+        for key, content in items:
+            store.write(key, content)

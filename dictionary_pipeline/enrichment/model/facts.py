@@ -21,6 +21,8 @@ from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.sampling.treatment import mask_json
 
 _COLUMN = ["schema", "table", "column"]
+_WITH_SHAPE = ("string", "json", "array", "other")
+"""Type classes whose masks tell more than their type does."""
 _VIEWS = ("view", "materialized_view")
 _KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list", dict: "object"}
 
@@ -103,77 +105,92 @@ class TableFacts:
         }
 
 
-def gather(
-    catalog: Catalog,
-    profiles: pl.DataFrame,
-    graph: RelationshipGraph,
-    human: HumanKnowledge,
-    given: GivenTexts,
-    sensitivity: pl.DataFrame,
-    *,
-    samples: SamplesMode,
-    guard: Guard,
-) -> dict[TableName, TableFacts]:
-    """Facts of every table and view, by name, cleaned and capped.
+@dataclass(frozen=True)
+class Sources:
+    """What is known of the database."""
 
-    Args:
-        catalog: Scrubbed of what is known of withheld columns.
-        profiles: `frames.PROFILES`.
-        sensitivity: `frames.SENSITIVITY`.
-    """
-    hidden = frozenset(sensitivity.filter(pl.col("treatment") != "allow").select(_COLUMN).iter_rows())
-    values = _declared_values(catalog, human, hidden)
-    sampled = _samples(profiles, hidden)
-    keys, parents, children, sources = _keys(graph), _parents(graph), _children(graph), _sources(graph)
-    roles = {(row[0], row[1]): row[2] for row in graph.roles.select("schema", "table", "role").iter_rows()}
-    columns: dict[TableName, list[tuple[Any, ...]]] = defaultdict(list)
-    fields = ("schema", "table", "column", "data_type", "is_nullable")
-    for schema, table, *rest in catalog.columns.sort("schema", "table", "ordinal").select(fields).iter_rows():
-        columns[schema, table].append(tuple(rest))
+    catalog: Catalog
+    profiles: pl.DataFrame
+    graph: RelationshipGraph
+    human: HumanKnowledge
+    given: GivenTexts
+    sensitivity: pl.DataFrame
 
-    def safe(text: str | None, limit: int) -> str | None:
-        return clean(guard.masked(text, "***"), limit) or None if text else None
 
-    found: dict[TableName, TableFacts] = {}
-    for schema, table, kind, sql in catalog.tables.select("schema", "table", "kind", "view_sql").iter_rows():
+def gather(sources: Sources, samples: SamplesMode, guard: Guard) -> dict[TableName, TableFacts]:
+    """Facts of every table and view, by name, cleaned and capped."""
+    return _Gathering(sources, samples, guard).tables()
+
+
+class _Gathering:
+    """Looks everything up by name."""
+
+    def __init__(self, sources: Sources, samples: SamplesMode, guard: Guard) -> None:
+        self._given, self._mode, self._guard = sources.given, samples, guard
+        self._catalog, graph = sources.catalog, sources.graph
+        hidden = frozenset(sources.sensitivity.filter(pl.col("treatment") != "allow").select(_COLUMN).iter_rows())
+        self._values = _declared_values(sources.catalog, sources.human, hidden)
+        self._samples = _samples(sources.profiles, hidden)
+        self._keys, self._parents = _keys(graph), _parents(graph)
+        self._children, self._sources = _children(graph), _sources(graph)
+        self._roles = {(row[0], row[1]): row[2] for row in graph.roles.select("schema", "table", "role").iter_rows()}
+
+    def tables(self) -> dict[TableName, TableFacts]:
+        columns: dict[TableName, list[tuple[Any, ...]]] = defaultdict(list)
+        fields = ("schema", "table", "column", "data_type", "is_nullable", "type_class")
+        rows = self._catalog.columns.sort("schema", "table", "ordinal").select(fields).iter_rows()
+        for schema, table, *rest in rows:
+            columns[schema, table].append(tuple(rest))
+        tables = self._catalog.tables.select("schema", "table", "kind", "view_sql").iter_rows()
+        return {
+            (row[0], row[1]): self._table(row[0], row[1], row[2], row[3], columns.get((row[0], row[1]), []))
+            for row in tables
+        }
+
+    def _table(
+        self, schema: str, table: str, kind: str, sql: str | None, members: Sequence[tuple[Any, ...]]
+    ) -> TableFacts:
         name = (schema, table)
-        members = columns.get(name, [])
         shown = texts.unique_names([column for column, *_ in members])
-        facts = []
-        for label, (column, data_type, is_nullable) in zip(shown, members, strict=True):
-            full = (schema, table, column)
-            facts.append(
-                ColumnFacts(
-                    name=column,
-                    shown=label,
-                    data_type=clean(data_type or "", texts.NAME_LENGTH),
-                    is_nullable=bool(is_nullable),
-                    known=safe(given.columns.get(full), texts.KNOWN_LENGTH),
-                    own=safe(given.own_columns.get(full), texts.COMMENT_LENGTH),
-                    values=tuple(clean(guard.masked(v, "***"), texts.SAMPLE_LENGTH) for v in values.get(full, ())),
-                    samples=_shown_samples(sampled.get(full, ()), samples, guard),
-                )
-            )
-        found[name] = TableFacts(
+        raw = [(member[0], value) for member in members for value in _raw(self._samples.get((*name, member[0]), ()))]
+        return TableFacts(
             schema=schema,
             table=table,
             kind=kind,
-            comment=safe(given.comments.get(name), texts.COMMENT_LENGTH),
-            human=safe(given.people.get(name), texts.COMMENT_LENGTH),
-            entity_name=safe(given.entity_names.get(name), texts.NAME_LENGTH),
-            columns=tuple(facts),
-            primary_key=keys.get((name, "primary"), [()])[0],
-            unique=tuple(keys.get((name, "unique"), ())),
-            parents=tuple(parents.get(name, ())),
-            view_sql=safe(sql, texts.SQL_LENGTH) if kind in _VIEWS else None,
-            sources=tuple(sources.get(name, ())),
-            role=roles.get(name),
-            children=tuple(children.get(name, ())),
-            sample_texts=tuple(
-                (column, value) for column, *_ in members for value in _raw(sampled.get((schema, table, column), ()))
+            comment=self._safe(self._given.comments.get(name), texts.COMMENT_LENGTH),
+            human=self._safe(self._given.people.get(name), texts.COMMENT_LENGTH),
+            entity_name=self._safe(self._given.entity_names.get(name), texts.NAME_LENGTH),
+            columns=tuple(
+                self._column((*name, member[0]), label, *member[1:])
+                for label, member in zip(shown, members, strict=True)
             ),
+            primary_key=self._keys.get((name, "primary"), [()])[0],
+            unique=tuple(self._keys.get((name, "unique"), ())),
+            parents=tuple(self._parents.get(name, ())),
+            view_sql=self._safe(sql, texts.SQL_LENGTH) if kind in _VIEWS else None,
+            sources=tuple(self._sources.get(name, ())),
+            role=self._roles.get(name),
+            children=tuple(self._children.get(name, ())),
+            sample_texts=tuple(raw),
         )
-    return found
+
+    def _column(
+        self, name: ColumnName, label: str, data_type: str | None, is_nullable: bool, type_class: str
+    ) -> ColumnFacts:
+        values = self._values.get(name, ())
+        return ColumnFacts(
+            name=name[2],
+            shown=label,
+            data_type=clean(data_type or "", texts.NAME_LENGTH),
+            is_nullable=bool(is_nullable),
+            known=self._safe(self._given.columns.get(name), texts.KNOWN_LENGTH),
+            own=self._safe(self._given.own_columns.get(name), texts.COMMENT_LENGTH),
+            values=tuple(clean(self._guard.masked(value, "***"), texts.SAMPLE_LENGTH) for value in values),
+            samples=_shown_samples(self._samples.get(name, ()), self._mode, type_class, self._guard),
+        )
+
+    def _safe(self, text: str | None, limit: int) -> str | None:
+        return clean(self._guard.masked(text, "***"), limit) or None if text else None
 
 
 def _declared_values(
@@ -199,8 +216,8 @@ def _samples(profiles: pl.DataFrame, hidden: frozenset[ColumnName]) -> Mapping[C
     return {(s, t, c): values for s, t, c, values in rows if (s, t, c) not in hidden}
 
 
-def _shown_samples(json_texts: Sequence[str], mode: SamplesMode, guard: Guard) -> tuple[Any, ...]:
-    if mode == "none" or not json_texts:
+def _shown_samples(json_texts: Sequence[str], mode: SamplesMode, type_class: str, guard: Guard) -> tuple[Any, ...]:
+    if mode == "none" or not json_texts or (mode == "masked" and type_class not in _WITH_SHAPE):
         return ()
     if mode == "types":
         return tuple(dict.fromkeys(_KINDS.get(type(json.loads(text)), "nothing") for text in json_texts))

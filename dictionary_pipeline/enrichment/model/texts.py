@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 NAME_LENGTH = 128
@@ -18,7 +18,7 @@ SAMPLES = 3
 class Guard(Protocol):
     """Recognises values of withheld columns."""
 
-    def matches(self, text: str) -> list[object]:
+    def matches(self, text: str) -> Sequence[object]:
         """Withheld values in a text; empty when there is none."""
 
     def masked(self, text: str, replacement: str) -> str:
@@ -28,7 +28,7 @@ class Guard(Protocol):
 class NoGuard:
     """For databases without a withheld column."""
 
-    def matches(self, text: str) -> list[object]:
+    def matches(self, text: str) -> Sequence[object]:
         """Nothing."""
         return []
 

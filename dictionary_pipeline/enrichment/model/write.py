@@ -9,49 +9,26 @@ from datetime import date
 
 import polars as pl
 
-from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.model_settings import ModelSettings
-from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.given import GivenTexts
-from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking, read_answer
+from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking
 from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, cache_key, messages
-from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Ledger, LedgerStore, Usage
+from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore
 from dictionary_pipeline.enrichment.model.cache import AnswerStore, load_answer, save_answer
-from dictionary_pipeline.enrichment.model.client import (
-    ModelClient,
-    ModelUnavailable,
-    QuotaUsedUp,
-    Reply,
-    RequestRefused,
-    prompt_tokens,
-)
-from dictionary_pipeline.enrichment.model.facts import TableFacts, gather
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp
+from dictionary_pipeline.enrichment.model.facts import Sources, TableFacts, gather
+from dictionary_pipeline.enrichment.model.interview import Interviewer, Open, Outcome
 from dictionary_pipeline.enrichment.model.order import waves
 from dictionary_pipeline.enrichment.model.outcome import MODEL_TEXTS, ModelTexts, Status, texts_frame
 from dictionary_pipeline.enrichment.model.texts import Guard, NoGuard
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.problems import Problem
-from dictionary_pipeline.relationships.model import RelationshipGraph
 
 _STAGE = "entity_definitions"
 _OUTAGE = 3
 """Tables in a row that get no answer before the server counts as away."""
-_SMALLEST_SPLIT = 8
-"""Columns below which an answer that was cut is not asked for in halves."""
 _REPAIR_HINT = "Its other texts are kept and it is asked again by the next run; write its definition in the YAML."
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What is known of the database."""
-
-    catalog: Catalog
-    profiles: pl.DataFrame
-    graph: RelationshipGraph
-    human: HumanKnowledge
-    given: GivenTexts
-    sensitivity: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -78,27 +55,6 @@ class Terms:
     """Called with (done, total) for each table that is asked about."""
 
 
-@dataclass(frozen=True)
-class _Open:
-    """A table with something to ask, or with all its answers kept."""
-
-    facts: TableFacts
-    key: str
-    kept: Answer
-    question: Question | None
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """How asking about a table ended."""
-
-    table: _Open
-    answer: Answer
-    status: Status
-    error: DictionaryError | None = None
-    limit: str | None = None
-
-
 def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
     """Definitions of everything that neither people nor the database describe.
 
@@ -106,16 +62,7 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
         ConfigurationError: key, model or address are wrong.
         ModelUnavailable: the server is away and the caller may retry; what was answered is kept.
     """
-    facts = gather(
-        sources.catalog,
-        sources.profiles,
-        sources.graph,
-        sources.human,
-        sources.given,
-        sources.sensitivity,
-        samples=terms.settings.samples,
-        guard=terms.guard,
-    )
+    facts = gather(sources, terms.settings.samples, terms.guard)
     tables = [_opened(table, sources.given, terms) for table in facts.values() if _needs(table)]
     writer = _Writer(terms, _meanings(tables, sources.given, terms))
     return writer.run(tables, facts)
@@ -123,16 +70,7 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
 
 def questions(sources: Sources, terms: Terms) -> list[tuple[Question, Sequence[Mapping[str, str]]]]:
     """What a run would ask, for `plan`: questions and their prompts, without the parents' new texts."""
-    facts = gather(
-        sources.catalog,
-        sources.profiles,
-        sources.graph,
-        sources.human,
-        sources.given,
-        sources.sensitivity,
-        samples=terms.settings.samples,
-        guard=terms.guard,
-    )
+    facts = gather(sources, terms.settings.samples, terms.guard)
     opened = (_opened(table, sources.given, terms) for table in facts.values() if _needs(table))
     asked = [part for table in opened if table.question for part in table.question.chunks(MAX_COLUMNS)]
     return [(question, messages(question, terms.settings, {})) for question in asked]
@@ -143,7 +81,7 @@ def _needs(facts: TableFacts) -> bool:
     return not (facts.human or facts.comment) or any(column.known is None for column in facts.columns)
 
 
-def _opened(facts: TableFacts, given: GivenTexts, terms: Terms) -> _Open:
+def _opened(facts: TableFacts, given: GivenTexts, terms: Terms) -> Open:
     key = cache_key(facts, terms.settings)
     kept = Answer() if terms.force and terms.covers(*facts.name) else load_answer(terms.store, key)
     kept = _safe(kept, facts, terms.guard)
@@ -155,7 +93,7 @@ def _opened(facts: TableFacts, given: GivenTexts, terms: Terms) -> _Open:
     )
     left = lacking(whole, kept)
     # What a kept answer lacks is asked for from scratch: its faults were another run's.
-    return _Open(facts, key, kept, replace(left, faults=()) if left else None)
+    return Open(facts, key, kept, replace(left, faults=()) if left else None)
 
 
 def _safe(answer: Answer, facts: TableFacts, guard: Guard) -> Answer:
@@ -171,7 +109,7 @@ def _safe(answer: Answer, facts: TableFacts, guard: Guard) -> Answer:
     )
 
 
-def _meanings(tables: Iterable[_Open], given: GivenTexts, terms: Terms) -> dict[TableName, str]:
+def _meanings(tables: Iterable[Open], given: GivenTexts, terms: Terms) -> dict[TableName, str]:
     """Definitions that prompts of other tables may use."""
     kept = {
         table.facts.name: table.kept.definition.text
@@ -188,30 +126,24 @@ class _Writer:
     def __init__(self, terms: Terms, meanings: dict[TableName, str]) -> None:
         settings = terms.settings
         self._terms = terms
-        self._meanings = meanings
-        self._client = ModelClient(settings)
-        self._budget = Budget(settings.budget, settings.price, Ledger(terms.ledger, terms.today))
+        budget = Budget(settings.budget, settings.price, Ledger(terms.ledger, terms.today))
+        self._interviewer = Interviewer(settings, budget, terms.guard, meanings)
         self._asked = 0
         self._answered = 0
         self._in_a_row = 0
         self._failure: DictionaryError | None = None
-        self._stop: DictionaryError | None = None
-        """Why no further table is asked about."""
-        self._limit: str | None = None
 
-    def run(self, tables: Sequence[_Open], facts: Mapping[TableName, TableFacts]) -> ModelTexts:
+    def run(self, tables: Sequence[Open], facts: Mapping[TableName, TableFacts]) -> ModelTexts:
         """Ask what is to be asked and put all texts together."""
         askable = [t for t in tables if t.question and self._terms.may_ask and self._terms.covers(*t.facts.name)]
-        outcomes = {
-            table.facts.name: _Outcome(table, table.kept, Status.KEPT) for table in tables if not table.question
-        }
+        outcomes = {table.facts.name: Outcome(table, table.kept, Status.KEPT) for table in tables if not table.question}
         waiting = {table.facts.name for table in tables if table.question} - {table.facts.name for table in askable}
         for table in tables:
             if table.facts.name in waiting:
-                outcomes[table.facts.name] = _Outcome(table, table.kept, Status.NOT_ASKED)
+                outcomes[table.facts.name] = Outcome(table, table.kept, Status.NOT_ASKED)
         for outcome in self._ask_all(askable):
             outcomes[outcome.table.facts.name] = outcome
-            if outcome.status in (Status.ASKED, Status.PARTIAL):
+            if replace(outcome.answer, faults=()) != outcome.table.kept:
                 save_answer(self._terms.store, outcome.table.key, outcome.answer)
             self._asked += 1
             self._terms.on_table(self._asked, len(askable))
@@ -219,87 +151,27 @@ class _Writer:
         self._require_answers()
         return self._texts([outcomes[name] for name in facts if name in outcomes])
 
-    def _ask_all(self, tables: Sequence[_Open]) -> Iterator[_Outcome]:
+    def _ask_all(self, tables: Sequence[Open]) -> Iterator[Outcome]:
         """Outcomes as they arrive; tables of one wave do not refer to each other."""
         if not tables:
             return
         with ThreadPoolExecutor(self._terms.settings.concurrency, thread_name_prefix="model") as pool:
-            futures: list[Future[_Outcome]] = []
+            futures: list[Future[Outcome]] = []
             try:
                 for wave in waves([table.facts for table in tables]):
                     members = [table for table in tables if table.facts.name in wave]
-                    futures = [pool.submit(self._ask, table) for table in members]
+                    futures = [pool.submit(self._interviewer.ask, table) for table in members]
                     for future in as_completed(futures):
                         outcome = future.result()
                         told = outcome.answer.definition
                         if told and told.text:
-                            self._meanings.setdefault(outcome.table.facts.name, told.text)
+                            self._interviewer.meanings.setdefault(outcome.table.facts.name, told.text)
                         yield outcome
             finally:
                 for future in futures:
                     future.cancel()
 
-    def _ask(self, table: _Open) -> _Outcome:
-        """Ask about one table, in a thread of its own."""
-        answer, status = table.kept, Status.ASKED
-        if self._stop is not None:
-            return _Outcome(table, answer, Status.STOPPED)
-        try:
-            for question in table.question.chunks(MAX_COLUMNS) if table.question else ():
-                answer |= self._answer(question)
-        except BudgetReached as reached:
-            self._limit = reached.limit
-            status = Status.SKIPPED_BUDGET if answer == table.kept else Status.PARTIAL
-            return _Outcome(table, answer, status, limit=reached.limit)
-        except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
-            return _Outcome(table, answer, Status.FAILED if answer == table.kept else Status.PARTIAL, error)
-        return _Outcome(table, answer, Status.PARTIAL if answer.faults else status)
-
-    def _answer(self, question: Question) -> Answer:
-        """Ask once, and once more for what is missing or not acceptable."""
-        reply = self._send(question)
-        if reply.ending == "length" and len(question.columns) >= _SMALLEST_SPLIT:
-            halves = question.chunks(-(-len(question.columns) // 2))
-            answers = [self._read(half, self._send(half)) for half in halves]
-            answer = answers[0] | answers[1]
-            return replace(answer, faults=tuple(fault for part in answers for fault in part.faults))
-        answer = self._read(question, reply)
-        repair = lacking(question, answer)
-        if repair is None:
-            return replace(answer, faults=())
-        if reply.ending in ("refusal", "content_filter"):
-            return answer
-        second = self._read(repair, self._send(repair))
-        left = lacking(repair, second)
-        return replace(answer | second, faults=second.faults if left else ())
-
-    def _read(self, question: Question, reply: Reply) -> Answer:
-        if reply.ending == "refusal":
-            return Answer(faults=("the model declined to answer",))
-        if reply.ending == "content_filter":
-            return Answer(faults=("the provider's content filter stopped the answer",))
-        answer = read_answer(reply.text, question, self._terms.guard)
-        if reply.ending == "length" and answer.faults:
-            return replace(answer, faults=("the answer was cut at its greatest length", *answer.faults))
-        return answer
-
-    def _send(self, question: Question) -> Reply:
-        """One request within the budget."""
-        if self._limit is not None:
-            raise BudgetReached(self._limit)
-        prompt = messages(question, self._terms.settings, self._meanings)
-        reserved = self._budget.reserve(
-            prompt_tokens(prompt), question.max_tokens + self._terms.settings.reasoning_tokens
-        )
-        used = Usage(1)
-        try:
-            reply = self._client.ask(question, prompt)
-            used = reply.usage
-        finally:
-            self._budget.settle(reserved, used)
-        return reply
-
-    def _watch(self, outcome: _Outcome) -> None:
+    def _watch(self, outcome: Outcome) -> None:
         """Stop asking when the server is away or refuses everything."""
         if outcome.status in (Status.ASKED, Status.PARTIAL):
             self._answered += 1
@@ -309,15 +181,15 @@ class _Writer:
         self._failure = outcome.error
         self._in_a_row += 1
         if self._in_a_row >= _OUTAGE or isinstance(outcome.error, QuotaUsedUp):
-            self._stop = outcome.error
+            self._interviewer.stop = outcome.error
 
     def _require_answers(self) -> None:
         """Leave an outage to a caller who repeats the run."""
-        is_outage = self._stop is not None or self._answered == 0
+        is_outage = self._interviewer.stop is not None or self._answered == 0
         if self._terms.may_retry and is_outage and isinstance(self._failure, ModelUnavailable):
             raise self._failure
 
-    def _texts(self, outcomes: Sequence[_Outcome]) -> ModelTexts:
+    def _texts(self, outcomes: Sequence[Outcome]) -> ModelTexts:
         old = {(row[0], row[1], row[2], row[3]): (row[4], row[5]) for row in self._terms.previous.iter_rows()}
         rows: list[tuple[str, str, str | None, str, str | None, str]] = []
         problems: list[Problem] = []
@@ -325,17 +197,18 @@ class _Writer:
             rows += _rows(outcome, old, self._terms.guard)
             problems += _problems(outcome)
         stopped = sum(outcome.status is Status.STOPPED for outcome in outcomes)
-        if self._stop is not None and stopped:
-            what = f"{self._stop.what}; {stopped} more tables were not asked about"
-            problems.append(Problem(self._terms.database, _STAGE, self._stop.code, what, self._stop.fix or ""))
-        budget = self._budget
+        reason = self._interviewer.stop
+        if reason is not None and stopped:
+            what = f"{reason.what}; {stopped} more tables were not asked about"
+            problems.append(Problem(self._terms.database, _STAGE, reason.code, what, reason.fix or ""))
+        budget = self._interviewer.budget
         return ModelTexts(
             texts=texts_frame(rows),
             problems=tuple(problems),
             statuses=tuple((outcome.table.facts.full_name, outcome.status) for outcome in outcomes),
             usage=budget.used,
             cost=budget.cost,
-            limit=self._limit,
+            limit=self._interviewer.limit,
         )
 
 
@@ -343,7 +216,7 @@ Row = tuple[str, str, str | None, str, str | None, str]
 
 
 def _rows(
-    outcome: _Outcome, old: Mapping[tuple[str, str, str | None, str], tuple[str | None, str]], guard: Guard
+    outcome: Outcome, old: Mapping[tuple[str, str, str | None, str], tuple[str | None, str]], guard: Guard
 ) -> Iterator[Row]:
     """Texts of one table; where the model gave none this time, what it wrote last stays."""
     facts, answer = outcome.table.facts, outcome.answer
@@ -361,7 +234,7 @@ def _rows(
             yield facts.schema, facts.table, column, kind, last, confidence
 
 
-def _problems(outcome: _Outcome) -> Iterator[Problem]:
+def _problems(outcome: Outcome) -> Iterator[Problem]:
     if outcome.error is not None:
         yield outcome.error.as_problem(outcome.table.facts.full_name, _STAGE)
     elif outcome.answer.faults and outcome.status is Status.PARTIAL and outcome.limit is None:

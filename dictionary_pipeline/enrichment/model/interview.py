@@ -1,0 +1,123 @@
+"""Asking about one table: in chunks, within the budget, with one repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dictionary_pipeline.config.model_settings import ModelSettings
+from dictionary_pipeline.enrichment.facts import TableName
+from dictionary_pipeline.enrichment.model.answers import Answer, lacking, read_answer
+from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, messages
+from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Usage
+from dictionary_pipeline.enrichment.model.client import (
+    ModelClient,
+    ModelUnavailable,
+    QuotaUsedUp,
+    Reply,
+    RequestRefused,
+    prompt_tokens,
+)
+from dictionary_pipeline.enrichment.model.facts import TableFacts
+from dictionary_pipeline.enrichment.model.outcome import Status
+from dictionary_pipeline.enrichment.model.texts import Guard
+from dictionary_pipeline.errors import DictionaryError
+
+_SMALLEST_SPLIT = 8
+"""Columns below which an answer that was cut is not asked for in halves."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """A table with something to ask, or with all its answers kept."""
+
+    facts: TableFacts
+    key: str
+    kept: Answer
+    question: Question | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How asking about a table ended."""
+
+    table: Open
+    answer: Answer
+    status: Status
+    error: DictionaryError | None = None
+    limit: str | None = None
+
+
+class Interviewer:
+    """Asks about tables; threads may share it."""
+
+    def __init__(self, settings: ModelSettings, budget: Budget, guard: Guard, meanings: dict[TableName, str]) -> None:
+        self._settings = settings
+        self._guard = guard
+        self._client = ModelClient(settings)
+        self.budget = budget
+        self.meanings = meanings
+        """Definitions that prompts of other tables may use; grows while answers arrive."""
+        self.stop: DictionaryError | None = None
+        """Why no further table is asked about."""
+        self.limit: str | None = None
+        """The limit that was reached."""
+
+    def ask(self, table: Open) -> Outcome:
+        """Ask about one table, in a thread of its own."""
+        answer, status = table.kept, Status.ASKED
+        if self.stop is not None:
+            return Outcome(table, answer, Status.STOPPED)
+        faults: list[str] = []
+        try:
+            for question in table.question.chunks(MAX_COLUMNS) if table.question else ():
+                answer |= self._answer(question)
+                faults += answer.faults
+        except BudgetReached as reached:
+            self.limit = reached.limit
+            status = Status.SKIPPED_BUDGET if answer == table.kept else Status.PARTIAL
+            return Outcome(table, answer, status, limit=reached.limit)
+        except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
+            return Outcome(table, answer, Status.FAILED if answer == table.kept else Status.PARTIAL, error)
+        return Outcome(table, replace(answer, faults=tuple(faults)), Status.PARTIAL if faults else status)
+
+    def _answer(self, question: Question) -> Answer:
+        """Ask once, and once more for what is missing or not acceptable."""
+        reply = self._send(question)
+        if reply.ending == "length" and len(question.columns) >= _SMALLEST_SPLIT:
+            halves = question.chunks(-(-len(question.columns) // 2))
+            answers = [self._read(half, self._send(half)) for half in halves]
+            answer = answers[0] | answers[1]
+            return replace(answer, faults=tuple(fault for part in answers for fault in part.faults))
+        answer = self._read(question, reply)
+        repair = lacking(question, answer)
+        if repair is None:
+            return replace(answer, faults=())
+        if reply.ending in ("refusal", "content_filter"):
+            return answer
+        second = self._read(repair, self._send(repair))
+        left = lacking(repair, second)
+        return replace(answer | second, faults=second.faults if left else ())
+
+    def _read(self, question: Question, reply: Reply) -> Answer:
+        if reply.ending == "refusal":
+            return Answer(faults=("the model declined to answer",))
+        if reply.ending == "content_filter":
+            return Answer(faults=("the provider's content filter stopped the answer",))
+        answer = read_answer(reply.text, question, self._guard)
+        if reply.ending == "length" and answer.faults:
+            return replace(answer, faults=("the answer was cut at its greatest length", *answer.faults))
+        return answer
+
+    def _send(self, question: Question) -> Reply:
+        """One request within the budget."""
+        if self.limit is not None:
+            raise BudgetReached(self.limit)
+        prompt = messages(question, self._settings, self.meanings)
+        reserved = self.budget.reserve(prompt_tokens(prompt), question.max_tokens + self._settings.reasoning_tokens)
+        used = Usage(1)
+        try:
+            reply = self._client.ask(question, prompt)
+            used = reply.usage
+        finally:
+            self.budget.settle(reserved, used)
+        return reply

@@ -1,0 +1,121 @@
+"""The model's part of the definitions stage: what it is given of a run, and what is reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import polars as pl
+
+from dictionary_pipeline import frames
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.enrichment.definitions import given_texts
+from dictionary_pipeline.enrichment.model.outcome import MODEL_TEXTS, ModelTexts, Status, no_texts
+from dictionary_pipeline.enrichment.model.texts import Guard, NoGuard
+from dictionary_pipeline.publishing.sealed import Recogniser, load_sealed
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.relationships.model import RelationshipGraph
+from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
+from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.sampling.sample import SampleResult
+from dictionary_pipeline.state import load_stage
+
+BUDGET_CHECK = "model_budget_sufficed"
+_STATE_FRAME = "model_texts"
+
+
+def model_texts(
+    run: PipelineRun, catalog: Catalog, samples: SampleResult, graph: RelationshipGraph, stage: str
+) -> ModelTexts | None:
+    """What the configured model says of the database; null when none is configured.
+
+    Args:
+        stage: Name of the stage, under which last texts are kept and progress is shown.
+
+    Raises:
+        ConfigurationError: key, model or address are wrong.
+        ModelUnavailable: the server is away and the run may be repeated.
+    """
+    settings = run.config.model
+    if settings is None:
+        return None
+    # The client's package is only needed, and imported, when there is something to ask.
+    from dictionary_pipeline.enrichment.model.facts import Sources
+    from dictionary_pipeline.enrichment.model.write import Terms, write_texts
+
+    human = run.config.human
+    given = given_texts(catalog, graph, human)
+    sources = Sources(catalog, samples.profiles, graph, human, given, samples.sensitivity)
+    return write_texts(
+        sources,
+        Terms(
+            database=run.config.name,
+            settings=settings,
+            store=run.store,
+            ledger=run.shared or run.store,
+            today=lambda: datetime.now(UTC).date(),
+            previous=last_texts(run.store, stage),
+            guard=guard_of(run.store),
+            covers=run.options.covers,
+            force=run.options.forces("definitions"),
+            may_ask=not run.options.dry_run,
+            may_retry=run.may_retry,
+            on_table=lambda done, total: run.progress(stage, done, total),
+        ),
+    )
+
+
+def guard_of(store: Store) -> Guard:
+    """Recognises the withheld values of the last sampling."""
+    sealed = load_sealed(store)
+    return Recogniser(sealed) if sealed else NoGuard()
+
+
+def last_texts(store: Store, stage: str) -> pl.DataFrame:
+    """`MODEL_TEXTS` of the last run."""
+    state = load_stage(store, stage, only=(_STATE_FRAME,))
+    found = state.frames.get(_STATE_FRAME) if state else None
+    return no_texts() if found is None else frames.fit(found, MODEL_TEXTS)
+
+
+def state_frames(model: ModelTexts | None) -> dict[str, pl.DataFrame]:
+    """What the stage keeps of the model's texts beside the winning definitions, for review and the next run."""
+    return {_STATE_FRAME: model.texts} if model else {}
+
+
+def model_metrics(model: ModelTexts | None) -> dict[str, int | float | str | bool]:
+    """Numbers of a run that asked a model."""
+    if model is None:
+        return {}
+    used = model.usage
+    return {
+        "model_requests": used.requests,
+        "model_prompt_tokens": used.prompt_tokens,
+        "model_cached_tokens": used.cached_tokens,
+        "model_completion_tokens": used.completion_tokens,
+        "model_cost": model.cost,
+        "model_tables_asked": model.count(Status.ASKED, Status.PARTIAL, Status.FAILED),
+        "model_tables_kept": model.count(Status.KEPT),
+        "model_tables_skipped_budget": model.count(Status.SKIPPED_BUDGET),
+        "model_tables_not_asked": model.count(Status.NOT_ASKED, Status.STOPPED),
+    }
+
+
+def model_tables(model: ModelTexts | None) -> Mapping[str, pl.DataFrame]:
+    """Tables about which the model was, or should have been, asked."""
+    rows = [(table, str(status)) for table, status in (model.statuses if model else ()) if status is not Status.KEPT]
+    frame = pl.DataFrame(rows[:MAX_TABLE_ROWS], schema={"table": pl.String(), "status": pl.String()}, orient="row")
+    return {"model_tables": frame} if model else {}
+
+
+def budget_check(model: ModelTexts | None) -> Check:
+    """Whether the budget sufficed for everything that was to be asked."""
+    if model is None:
+        return Check(BUDGET_CHECK, True, "No language model is configured.")
+    skipped = model.count(Status.SKIPPED_BUDGET)
+    if model.limit is None:
+        return Check(BUDGET_CHECK, True, "The budget sufficed for everything that was to be asked.")
+    what = (
+        f"The limit {model.limit} was reached: {skipped} tables keep their old definitions and are asked about later."
+    )
+    return Check(BUDGET_CHECK, False, what, skipped)

@@ -1,0 +1,187 @@
+"""A scriptable server with OpenAI's chat completions; it keeps every request body that it was sent.
+
+Without a script it answers what the JSON Schema of the request asks for. A script is a function of
+the request that returns another reply, or null for the usual one.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from dictionary_pipeline.config.model_settings import ModelSettings
+
+KEY_VARIABLE = "STUB_MODEL_KEY"
+KEY = "canary-model-key"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it arrived."""
+
+    number: int
+    """From 1."""
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of the answer, wherever it stands."""
+        wanted = self.body.get("response_format", {}).get("json_schema")
+        if wanted:
+            return wanted["schema"]
+        told = next(m["content"] for m in self.body["messages"] if "valid under this JSON Schema" in m["content"])
+        return json.loads(told.split("\n", 1)[1])
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """What is told about the table."""
+        return json.loads(self.body["messages"][-1]["content"])
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return self.payload["table"]
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are to be described."""
+        return list(self.schema["properties"].get("columns", {}).get("properties", {}))
+
+    @property
+    def characters(self) -> int:
+        """Characters of all messages."""
+        return sum(len(message["content"]) for message in self.body["messages"])
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server answers."""
+
+    status: int = 200
+    content: str = ""
+    finish: str = "stop"
+    refusal: str | None = None
+    error: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    raw: bytes | None = None
+    """The whole body, instead of one made from the rest."""
+
+
+Script = Callable[[Asked], Reply | None]
+
+
+class OpenAIStub:
+    """The running server."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.script: Script = lambda asked: None
+        self._lock = threading.Lock()
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                stub._serve(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def settings(self, **changes: Any) -> ModelSettings:
+        """Settings that lead here."""
+        defaults: dict[str, Any] = {"base_url": self.url, "api_key_env": KEY_VARIABLE, "max_retries": 2}
+        return ModelSettings("compatible", "stub-model", **{**defaults, **changes})
+
+    @property
+    def bodies(self) -> str:
+        """Everything that was ever sent here."""
+        return "\n".join(json.dumps(asked.body, ensure_ascii=False) for asked in self.asked)
+
+    def forget(self) -> None:
+        """Start counting anew."""
+        self.asked.clear()
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        with self._lock:
+            asked = Asked(len(self.asked) + 1, handler.path, dict(handler.headers), body)
+            self.asked.append(asked)
+        reply = self.script(asked) or Reply(content=answer(asked))
+        time.sleep(reply.delay)
+        data = _body(asked, reply)
+        try:
+            handler.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", "x-request-id": "r-1", **reply.headers}.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(data)))
+            handler.end_headers()
+            handler.wfile.write(data)
+        except OSError:  # the client has given up waiting
+            handler.close_connection = True
+
+
+def answer(asked: Asked, **changes: Any) -> str:
+    """The usual answer; `columns` in the changes replaces single columns."""
+    wanted = asked.schema["properties"]
+    texts: dict[str, Any] = {}
+    if "entity_name" in wanted:
+        texts["entity_name"] = "Thing"
+    if "definition" in wanted:
+        texts["definition"] = f"Written about {asked.table.replace('_', ' ')}."
+    if "columns" in wanted:
+        texts["columns"] = {name: f"Written about {name.replace('_', ' ')}." for name in asked.columns}
+        texts["columns"] |= changes.pop("columns", {})
+    return json.dumps({**texts, "confidence": "high", "unsure": [], **changes})
+
+
+def _body(asked: Asked, reply: Reply) -> bytes:
+    if reply.raw is not None:
+        return reply.raw
+    if reply.status != 200:
+        error = {"message": "no", "type": "stub", "param": None, "code": None, **(reply.error or {})}
+        return json.dumps({"error": error}).encode()
+    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    prompt, completion = asked.characters // 4, len(reply.content) // 4
+    return json.dumps(
+        {
+            "id": f"c-{asked.number}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": asked.body["model"],
+            "choices": [{"index": 0, "finish_reason": reply.finish, "message": message}],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": completion,
+                "total_tokens": prompt + completion,
+                "prompt_tokens_details": {"cached_tokens": 10},
+            },
+        }
+    ).encode()
+
+
+@contextmanager
+def running_stub() -> Iterator[OpenAIStub]:
+    """Start a server on a free port of this machine."""
+    stub = OpenAIStub()
+    thread = threading.Thread(target=stub._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield stub
+    finally:
+        stub._server.shutdown()
+        stub._server.server_close()
+        thread.join()
