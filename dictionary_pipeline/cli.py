@@ -115,6 +115,53 @@ def plan(
 
 
 @app.command()
+def show(
+    location: Annotated[str, typer.Argument(help="Folder, Azure address or name of a configured database.")],
+    entity: Annotated[str | None, typer.Argument(help="Table or view: FQN, schema.table or table.")] = None,
+    project: Project = None,
+    json: Json = False,
+) -> None:
+    """Show a published dictionary, or one entry of it."""
+    from dictionary_pipeline.store_commands import show_bundle
+
+    raise typer.Exit(show_bundle(location, entity, project, as_json=json))
+
+
+@app.command()
+def restore(
+    name: Annotated[str, typer.Argument(help="A configured database.")],
+    manifest: Annotated[str, typer.Argument(help="File in .manifests/, or the beginning of its name.")],
+    project: Project = None,
+) -> None:
+    """Publish an archived manifest again."""
+    from dictionary_pipeline.store_commands import restore_manifest
+
+    raise typer.Exit(restore_manifest(name, manifest, project))
+
+
+@app.command()
+def gc(name: Annotated[str, typer.Argument(help="A configured database.")], project: Project = None) -> None:
+    """Remove published content that no recent manifest needs."""
+    from dictionary_pipeline.store_commands import collect_garbage
+
+    raise typer.Exit(collect_garbage(name, project))
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A bundle's folder, or a database as in `build`.")],
+    after: Annotated[str, typer.Argument(help="What to compare it with.")],
+    json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    project: Project = None,
+) -> None:
+    """Tell what differs: exit code 0 nothing, 4 only safe or cosmetic, 5 risky, 6 breaking."""
+    from dictionary_pipeline.commands import show_differences
+
+    raise typer.Exit(show_differences(before, after, project, as_json=json, as_markdown=markdown))
+
+
+@app.command()
 def init(folder: Annotated[Path, typer.Argument(help="Folder to write dbt_like_configs/ into.")]) -> None:
     """Write a commented configuration to start from."""
     from dictionary_pipeline.commands import init_project

@@ -15,6 +15,7 @@ from dictionary_pipeline.config.loader import find_project_folder, load_project,
 from dictionary_pipeline.config.resolved import DatabaseConfig, PublishTarget, Selection
 from dictionary_pipeline.config.targets import resolve_target
 from dictionary_pipeline.config.templates import write_database, write_project
+from dictionary_pipeline.diffing import show_diff
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.introspection.snapshot import take_snapshot
@@ -109,6 +110,12 @@ def validate_configuration(project: Path | None, *, as_json: bool) -> int:
     return ConfigurationError.exit_code if found else 0
 
 
+def show_differences(before: str, after: str, project: Path | None, *, as_json: bool, as_markdown: bool) -> int:
+    """`diff`: what differs between two bundles or databases."""
+    folder = project or _folder_or_none()
+    return show_diff(before, after, project=folder, as_json=as_json, as_markdown=as_markdown)
+
+
 def init_project(folder: Path) -> int:
     """`init`: write the commented templates."""
     written = write_project(folder)
@@ -161,7 +168,7 @@ def _folder_or_none() -> Path | None:
         return None
 
 
-def _run_shown(config: DatabaseConfig, store: Store, options: RunOptions, shared: LocalStore | None) -> RunSummary:
+def _run_shown(config: DatabaseConfig, store: Store, options: RunOptions, shared: Store | None) -> RunSummary:
     """Run one database with a progress bar on a terminal and say how it ended."""
     for warning in config.warnings:
         complain("warning", warning)

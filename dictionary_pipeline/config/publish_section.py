@@ -132,7 +132,7 @@ class Publish(Section):
     plain: Annotated[tuple[str, ...] | None, BeforeValidator(_as_list)] = Field(
         default=None,
         description="Folders of a bundle that are also written under their plain paths; the rest is found through "
-        "`manifest.json`. By default all in a local folder, and `schema_store`, `column_value_store` and `site` on Azure.",
+        "`manifest.json`. By default all in a local folder; `schema_store`, `column_value_store` and `site` on Azure.",
     )
     single_file: bool = Field(
         default=_DEFAULT.single_file,

@@ -23,9 +23,10 @@ _MARGIN = 0.03
 _MOST_PAIRS = 200_000
 """Beyond it (a schema replaced by another) only tables of equal columns are compared."""
 _COMMON = frozenset(
-    "id name code label title description descr note notes status type created_at updated_at created updated "
-    "created_on updated_on key value is_active active sort_order".split()
+    ("id", "name", "code", "label", "title", "description", "descr", "note", "notes", "status", "type", "key", "value")
+    + ("created_at", "updated_at", "created", "updated", "created_on", "updated_on", "is_active", "sort_order")
 )
+"""Column names of so many tables that they tell nothing."""
 
 
 class Rename(NamedTuple):
@@ -116,7 +117,9 @@ def _neighbours(table: Table, going: set[str]) -> dict[str, tuple[str | None, st
     found = {}
     for place, name in enumerate(names):
         left = next((f"{place - at}:{names[at]}" for at in range(place - 1, -1, -1) if names[at] not in going), None)
-        right = next((f"{at - place}:{names[at]}" for at in range(place + 1, len(names)) if names[at] not in going), None)
+        right = next(
+            (f"{at - place}:{names[at]}" for at in range(place + 1, len(names)) if names[at] not in going), None
+        )
         found[name] = (left, right)
     return found
 
@@ -159,7 +162,11 @@ def _table_score(before: Table, after: Table, engine: str) -> _Pair:
     # Columns that many tables have say little about which table it is.
     telling = min(1.0, sum(0.3 if name in _COMMON else 1.0 for name in alike) / 2.5)
     score = overlap * (0.45 + 0.3 * telling)
-    key = before.primary is not None and after.primary is not None and _lower(before.primary[1]) == _lower(after.primary[1])
+    key = (
+        before.primary is not None
+        and after.primary is not None
+        and _lower(before.primary[1]) == _lower(after.primary[1])
+    )
     moved = before.key.schema != after.key.schema and before.key.table == after.key.table
     score += 0.1 * key + 0.15 * similar + 0.1 * moved + 0.1 * _same_order(ours, theirs, common)
     values = [value_similarity(ours[name].profile, theirs[name].profile) for name in common]
@@ -193,7 +200,8 @@ def _lower(names: Iterable[str]) -> tuple[str, ...]:
 
 def _best(scored: Mapping[tuple[_Name, _Name], _Pair]) -> list[tuple[tuple[_Name, _Name], _Pair]]:
     """The pairs of a one-to-one assignment, best first; pairs without a clear lead over a rival are left out."""
-    ranked = sorted(scored.items(), key=lambda item: (-item[1].score, item[0]))
+    likely = [item for item in scored.items() if item[1].score > RENAMED_AT - _MARGIN]
+    ranked = sorted(likely, key=lambda item: (-item[1].score, item[0]))
     chosen: list[tuple[tuple[_Name, _Name], _Pair]] = []
     gone: set[_Name] = set()
     come: set[_Name] = set()

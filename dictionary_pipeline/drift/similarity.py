@@ -23,7 +23,7 @@ def name_similarity(before: str, after: str) -> float:
     shorter, longer = sorted((ours, theirs), key=len)
     shared = sum(max((_word_similarity(word, other) for other in longer), default=0.0) for word in shorter)
     # Words that only one name has count less: `email` -> `email_address`.
-    by_words = shared / (len(shorter) + 0.4 * (len(longer) - len(shorter))) if shorter else 0.0
+    by_words = shared / (len(shorter) + 0.25 * (len(longer) - len(shorter))) if shorter else 0.0
     if _initials(ours) == "".join(theirs) or _initials(theirs) == "".join(ours):
         by_words = max(by_words, _STEM)
     joined = SequenceMatcher(None, "".join(ours), "".join(theirs), autojunk=False).ratio()

@@ -44,6 +44,7 @@ class Column:
     is_generated: bool
     comment: str | None
     enum_values: tuple[str, ...] | None
+    domain_checks: tuple[str, ...] = ()
     profile: Profile | None = None
 
 
@@ -193,6 +194,7 @@ def _add_columns(
             is_generated=bool(row["is_generated"]),
             comment=row["comment"],
             enum_values=None if labels is None else tuple(labels),
+            domain_checks=tuple(sorted(row["domain_checks"] or ())),
             profile=profiles.get((*key, row["column"])),
         )
 

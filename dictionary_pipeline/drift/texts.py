@@ -14,7 +14,9 @@ SCRUBBED = "***"
 
 _LITERAL_OR_REST = re.compile(r"('(?:[^']|'')*')|([^']+)")
 _BLANKS = re.compile(r"\s+")
-_CAST = re.compile(r"::\s*(?:\"[^\"]+\"|[a-z_][\w.]*)(?:\s+varying|\s+precision|\s+with(?:out)? time zone)?(?:\([\d, ]*\))?(?:\[\])?")  # noqa: E501
+_CAST = re.compile(
+    r"::\s*(?:\"[^\"]+\"|[a-z_][\w.]*)(?:\s+varying|\s+precision|\s+with(?:out)? time zone)?(?:\([\d, ]*\))?(?:\[\])?"
+)
 _SEQUENCE = re.compile(r"nextval\s*\(.*\)", re.IGNORECASE | re.DOTALL)
 _QUOTED_NUMBER = re.compile(r"'(-?\d+(?:\.\d+)?)'")
 _NOW = {"now()", "current_timestamp", "current_timestamp()", "getdate()", "localtimestamp", "transaction_timestamp()"}
@@ -80,10 +82,14 @@ def same_expression(before: str, after: str, engine: str) -> bool:
     return trees[0] == trees[1]
 
 
-def canonical_check(text: str, engine: str) -> str:
-    """A text that is equal for CHECK expressions that say the same."""
+def canonical_check(text: str, engine: str, renamed: Mapping[str, str]) -> str:
+    """A text that is equal for CHECK expressions that say the same.
+
+    Args:
+        renamed: Lower-case names of columns -> what they are called now.
+    """
     tree = expression(text, engine)
-    return squeezed(text) if tree is None else tree.sql()
+    return squeezed(text) if tree is None else _with_names(tree, renamed, aliases=True).sql()
 
 
 def mentioned_columns(text: str, engine: str, columns: Mapping[str, str]) -> list[str]:

@@ -48,7 +48,9 @@ _BINARIES = {
     "long raw", "binary large object",
 }  # fmt: skip
 _TEMPORAL = {
-    **dict.fromkeys(("timestamp", "timestamp without time zone", "datetime", "datetime2", "timestamp_ntz"), "timestamp"),
+    **dict.fromkeys(
+        ("timestamp", "timestamp without time zone", "datetime", "datetime2", "timestamp_ntz"), "timestamp"
+    ),
     **dict.fromkeys(("timestamp_us", "timestamp_ns", "timestamp_ms", "timestamp_s", "smalldatetime"), "timestamp"),
     **dict.fromkeys(
         ("timestamptz", "timestamp with time zone", "timestamp_tz", "datetimeoffset", "timestamp_ltz"), "timestamptz"

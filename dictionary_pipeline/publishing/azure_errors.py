@@ -19,7 +19,7 @@ _AGAIN = "Run again; what was published stays valid."
 _THROTTLED = ("Azure limits the requests to this account at the moment", "Run again later or at a quieter time.")
 _RIGHTS = (
     "this login may not do that",
-    "Give it the role Storage Blob Data Contributor, or a SAS with the permissions read, create, write, delete and list.",
+    "Give it the role Storage Blob Data Contributor, or a SAS that permits read, create, write, delete and list.",
 )
 _GONE = ("the container does not exist", "Create it, or correct 'container' under 'publish: azure:'.")
 _LEASED = ("someone else holds a lease on a blob or the container", "Break that lease in the Azure portal.")

@@ -118,7 +118,7 @@ def _infer(
 
     return infer(
         given,
-        list_at=evidence.settings.list_at,
+        list_at=min(evidence.settings.list_at, evidence.settings.accept_at),
         accept_at=evidence.settings.accept_at,
         ask=count if evidence.can_ask else None,
     )

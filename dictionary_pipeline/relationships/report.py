@@ -8,7 +8,12 @@ import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.relationships.diagram.diagrams import er_diagrams, main_pictures
-from dictionary_pipeline.relationships.inference.checks import awaiting, tables_without_relationship, type_mismatches
+from dictionary_pipeline.relationships.inference.checks import (
+    awaiting,
+    described,
+    tables_without_relationship,
+    type_mismatches,
+)
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.report import MAX_IMAGE_BYTES, MAX_TABLE_ROWS, Check, StageReport
 
@@ -75,7 +80,7 @@ def _checks(
         (
             "inferred_keys_are_confirmed",
             "No inferred relationship waits to be confirmed under `relationships` or `relationships_rejected`",
-            [f"{row[0]} -> {row[2]}" for row in _shown(proposals).iter_rows()],
+            [described(row) for row in proposals.iter_rows(named=True)],
         ),
     )
     assert tuple(name for name, _, _ in asked) == CHECKS

@@ -118,7 +118,12 @@ class OpenAIStub:
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self._lock:
-            asked = Asked(len(self.asked) + 1, handler.path, dict(handler.headers), body)
+            asked = Asked(
+                len(self.asked) + 1,
+                handler.path,
+                {name.lower(): value for name, value in handler.headers.items()},
+                body,
+            )
             self.asked.append(asked)
         reply = self.script(asked) or Reply(content=answer(asked))
         time.sleep(reply.delay)

@@ -129,6 +129,7 @@ class _Gathering:
         self._given, self._mode, self._guard = sources.given, samples, guard
         self._catalog, graph = sources.catalog, sources.graph
         hidden = frozenset(sources.sensitivity.filter(pl.col("treatment") != "allow").select(_COLUMN).iter_rows())
+        self._guarded = {(schema, table) for schema, table, _ in hidden}
         self._values = _declared_values(sources.catalog, sources.human, hidden)
         self._samples = _samples(sources.profiles, hidden)
         self._keys, self._parents = _keys(graph), _parents(graph)
@@ -157,8 +158,8 @@ class _Gathering:
             schema=schema,
             table=table,
             kind=kind,
-            comment=self._safe(self._given.comments.get(name), texts.COMMENT_LENGTH),
-            human=self._safe(self._given.people.get(name), texts.COMMENT_LENGTH),
+            comment=self._prose(name, self._given.comments.get(name), texts.COMMENT_LENGTH),
+            human=self._prose(name, self._given.people.get(name), texts.COMMENT_LENGTH),
             entity_name=self._safe(self._given.entity_names.get(name), texts.NAME_LENGTH),
             columns=tuple(
                 self._column((*name, member[0]), label, *member[1:])
@@ -183,11 +184,14 @@ class _Gathering:
             shown=label,
             data_type=clean(data_type or "", texts.NAME_LENGTH),
             is_nullable=bool(is_nullable),
-            known=self._safe(self._given.columns.get(name), texts.KNOWN_LENGTH),
-            own=self._safe(self._given.own_columns.get(name), texts.COMMENT_LENGTH),
+            known=self._prose(name[:2], self._given.columns.get(name), texts.KNOWN_LENGTH),
+            own=self._prose(name[:2], self._given.own_columns.get(name), texts.COMMENT_LENGTH),
             values=tuple(clean(self._guard.masked(value, "***"), texts.SAMPLE_LENGTH) for value in values),
             samples=_shown_samples(self._samples.get(name, ()), self._mode, type_class, self._guard),
         )
+
+    def _prose(self, table: TableName, text: str | None, limit: int) -> str | None:
+        return self._safe(texts.without_telling_words(text) if text and table in self._guarded else text, limit)
 
     def _safe(self, text: str | None, limit: int) -> str | None:
         return clean(self._guard.masked(text, "***"), limit) or None if text else None

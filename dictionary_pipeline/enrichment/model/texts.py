@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -45,6 +46,17 @@ def clean(text: str, limit: int) -> str:
     plain = "".join(" " if unicodedata.category(char)[0] == "C" or char.isspace() else char for char in text)
     joined = " ".join(plain.split())
     return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
+
+
+_TELLING = re.compile(r"\S*@\S+|(?<!\w)(?=[\w.+#-]*\d)[\w.+#-]{6,}")
+
+
+def without_telling_words(text: str, replacement: str = "***") -> str:
+    """A comment without addresses and long words with digits.
+
+    For tables with withheld columns: a value of a column that is never read cannot be recognised.
+    """
+    return _TELLING.sub(replacement, text)
 
 
 def unique_names(names: Iterable[str]) -> list[str]:

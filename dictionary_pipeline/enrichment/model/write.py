@@ -64,7 +64,7 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
     """
     facts = gather(sources, terms.settings.samples, terms.guard)
     tables = [_opened(table, sources.given, terms) for table in facts.values() if _needs(table)]
-    writer = _Writer(terms, _meanings(tables, sources.given, terms))
+    writer = _Writer(terms, _meanings(tables, facts))
     return writer.run(tables, facts)
 
 
@@ -109,15 +109,12 @@ def _safe(answer: Answer, facts: TableFacts, guard: Guard) -> Answer:
     )
 
 
-def _meanings(tables: Iterable[Open], given: GivenTexts, terms: Terms) -> dict[TableName, str]:
+def _meanings(tables: Iterable[Open], facts: Mapping[TableName, TableFacts]) -> dict[TableName, str]:
     """Definitions that prompts of other tables may use."""
-    kept = {
-        table.facts.name: table.kept.definition.text
-        for table in tables
-        if table.kept.definition and table.kept.definition.text
-    }
-    trusted = {**given.comments, **given.people}
-    return {**kept, **{name: terms.guard.masked(text, "***") for name, text in trusted.items()}}
+    kept = [(table.facts.name, table.kept.definition) for table in tables]
+    written = {name: told.text for name, told in kept if told and told.text}
+    given = {name: table.human or table.comment for name, table in facts.items()}
+    return {**written, **{name: text for name, text in given.items() if text}}
 
 
 class _Writer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,9 +76,16 @@ def _guesses(table: Table, referring: frozenset[int]) -> list[tuple[int, ...]]:
     references = [column for column in table.columns if column.number in referring and column.nulls == 0.0][:3]
     sets: dict[tuple[int, ...], None] = {}
     for several in (leading[:2], leading[:3], *combinations(references, 2), *combinations(leading[:4], 2)):
-        if len(several) > 1:
+        if len(several) > 1 and _may_be_unique(several):
             sets[tuple(column.number for column in several)] = None
     return list(sets)[:_MAX_GUESSES]
+
+
+def _may_be_unique(columns: Sequence[Column]) -> bool:
+    """Whether there are as many combinations of the values as rows."""
+    if not all(column.complete and column.rows > 0 for column in columns):
+        return True
+    return math.prod(column.distinct or 0 for column in columns) >= columns[0].rows
 
 
 def _is_key_like(column: Column, referring: frozenset[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ _NEAR = 0.3
 """Candidates whose names fit this much less than the best are not worth a question."""
 _LEAST_NAME = 0.33
 _UUID_LENGTH = 36
+_GUESSES_PER_TABLE = 3
 
 
 def sample_evidence(facts: Facts, candidates: Mapping[int, Sequence[Candidate]], texts: Texts) -> Evidence:
@@ -53,7 +55,7 @@ def worth_asking(found: Sequence[Candidate]) -> Sequence[Candidate]:
 def questions(
     facts: Facts,
     candidates: Mapping[int, Sequence[Candidate]],
-    composites: Iterable[CompositeCandidate],
+    composites: Sequence[CompositeCandidate],
     composite_keys: Iterable[CompositeKey],
     evidence: Evidence,
 ) -> list[Question]:
@@ -69,8 +71,13 @@ def questions(
         if _readable(facts, [*candidate.children, *candidate.key.columns]):
             question = inclusion(facts, candidate.children, candidate.key.columns)
             ranked.append((candidate.name, candidate.children[0], candidate.key.columns[0], question))
+    wanted = {candidate.key for candidate in composites}
+    guesses: Counter[int] = Counter()
     for composite in composite_keys:
-        if not composite.declared and _readable(facts, composite.columns):
+        if composite.declared or not _readable(facts, composite.columns):
+            continue
+        guesses[composite.table] += 1
+        if composite in wanted or guesses[composite.table] <= _GUESSES_PER_TABLE:
             ranked.append((0.7, composite.columns[0], 0, uniqueness(facts, composite.columns)))
     ranked.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     return [entry[3] for entry in ranked]

@@ -84,9 +84,3 @@ def _named(value: str, index: Mapping[Tokens, Sequence[int]]) -> Sequence[int]:
         if words[start:] in index:
             return index[words[start:]]
     return ()
-
-
-def distinct_texts(facts: Facts, rows: Sequence[tuple[str, str, str, list[str]]]) -> dict[int, list[str]]:
-    """Values by column number from (schema, table, column, values)."""
-    known = {facts.numbers.get(row[:3]): row[3] for row in rows}
-    return {number: values for number, values in known.items() if number is not None}

@@ -18,7 +18,7 @@ from dictionary_pipeline.relationships.names import TableName
 
 CHILD_ROWS = 5_000
 """Rows of the referring table whose values are looked for."""
-KEY_ROWS = 200_000
+KEY_ROWS = 50_000
 """Rows of a table that are checked for duplicate keys."""
 TABLES_PER_STATEMENT = 20
 _MAX_QUESTIONS = 250
