@@ -25,9 +25,10 @@ from dictionary_pipeline.run import database_store
 from dictionary_pipeline.sampling.plan import Action, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, withheld_of
 from dictionary_pipeline.sampling.verdicts import Judge
-from dictionary_pipeline.stages import RELATIONS, SAMPLES
+from dictionary_pipeline.stages import DEFINITIONS, RELATIONS, SAMPLES
 from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.terminal import complain, say
+from dictionary_pipeline.writing import PlannedRequests, planned_requests
 
 _MOST_ROWS = 200
 _TABLE = ["schema", "table"]
@@ -52,17 +53,20 @@ class RunPlan:
     definitions_to_renew: int
     """Tables that are new or whose structure changed since the last publish."""
     problems: tuple[Problem, ...]
-    model_requests: int = 0
-    model_tokens: int = 0
+    model: PlannedRequests | None = None
+    """Null: no language model is configured."""
 
     def as_json(self) -> dict[str, object]:
         """The plan for machines (`--json`)."""
         counts = (
             "database engine tables views columns sampling_statements verification_statements_at_most "
-            "definitions_to_renew model_requests model_tokens"
+            "definitions_to_renew"
         )
         return {
             **{name: getattr(self, name) for name in counts.split()},
+            "model_requests": self.model.requests if self.model else 0,
+            "model_tokens": self.model.tokens if self.model else 0,
+            "model_cost": self.model.cost if self.model else None,
             "sensitive_columns": self.sensitive_columns.to_dicts(),
             "value_store": self.value_store.to_dicts(),
             "problems": [problem._asdict() for problem in self.problems],
@@ -81,7 +85,10 @@ class RunPlan:
         yield f"value store: {int(self.value_store['stored'].sum())} text columns"
         yield from _rows(self.value_store, "  {schema}.{table}: {stored} stored, {left_out} left out ({reason})")
         yield f"definitions to renew: those of {self.definitions_to_renew} tables and views"
-        yield f"model: {self.model_requests} requests, {self.model_tokens} tokens"
+        if self.model is None:
+            yield "model: none is configured"
+        else:
+            yield self.model.line()
 
 
 def plan_run(config: DatabaseConfig, store: Store) -> RunPlan:
@@ -108,6 +115,7 @@ def plan_run(config: DatabaseConfig, store: Store) -> RunPlan:
         value_store=_value_store(catalog, config, store, sensitivity),
         definitions_to_renew=_stale(catalog, store),
         problems=catalog.problems,
+        model=planned_requests(config, store, catalog, DEFINITIONS),
     )
 
 

@@ -28,11 +28,13 @@ from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.problems import Problem, sorted_unique
 from dictionary_pipeline.publishing.bundle import Bundle, BundleInputs, build_bundle
 from dictionary_pipeline.publishing.differences import compare_bundles
+from dictionary_pipeline.publishing.index import list_database
 from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
 from dictionary_pipeline.publishing.scrub import scrub_catalog
 from dictionary_pipeline.publishing.sealed import save_sealed
+from dictionary_pipeline.publishing.store import BatchStore, Store
 from dictionary_pipeline.publishing.verify import PRIVACY, Finding, require_verified, verify
 from dictionary_pipeline.relationships.diagram.diagrams import er_diagrams
 from dictionary_pipeline.relationships.relate import Evidence, relate
@@ -222,6 +224,8 @@ def published_dictionary(run: PipelineRun) -> StageReport:
         if run.lease is None:
             outcome, tables = _plan(run, bundle, previous)
         else:
+            if previous is None and run.shared is not None and run.config.publish.azure:
+                list_database(run.shared, run.config.name)
             outcome, tables = _publish(run, bundle, run.lease)
     facts = bundle.facts
     return StageReport(
@@ -236,12 +240,19 @@ def published_dictionary(run: PipelineRun) -> StageReport:
         },
         tables=tables,
         problems=facts.problems,
+        warnings=_kept_after_purge(run.store) if outcome.get("objects_purged") else (),
         checks=(
             *gates,
             _check("dictionary_is_complete", "Every object could be described", facts.problems),
         ),
         output=jsontext.digest({path: info.sha256 for path, info in bundle.files.items()}),
     )
+
+
+def _kept_after_purge(store: Store) -> tuple[str, ...]:
+    """A warning when the service itself keeps what a purge deleted."""
+    kept = store.kept_after_deletion() if isinstance(store, BatchStore) else None
+    return (f"{kept}: values that were purged can still be restored there.",) if kept else ()
 
 
 def _gates(findings: Sequence[Finding]) -> tuple[Check, ...]:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.enrichment.definitions import given_texts
+from dictionary_pipeline.enrichment.model.asking import expected_tokens, prompt_tokens
+from dictionary_pipeline.enrichment.model.budget import Usage, micro_cost
 from dictionary_pipeline.enrichment.model.outcome import MODEL_TEXTS, ModelTexts, Status, no_texts
 from dictionary_pipeline.enrichment.model.texts import Guard, NoGuard
+from dictionary_pipeline.handover import verdicts_from
 from dictionary_pipeline.publishing.sealed import Recogniser, load_sealed
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
+from dictionary_pipeline.relationships.relate import relate
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.sampling.privacy import Policy, known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.withholding import scrub_known
 
 BUDGET_CHECK = "model_budget_sufficed"
+SAMPLES_STATE = "column_samples"
 _STATE_FRAME = "model_texts"
 
 
@@ -45,15 +54,14 @@ def model_texts(
 
     human = run.config.human
     given = given_texts(catalog, graph, human)
-    sources = Sources(catalog, samples.profiles, graph, human, given, samples.sensitivity)
     return write_texts(
-        sources,
+        Sources(catalog, samples.profiles, graph, human, given, samples.sensitivity),
         Terms(
             database=run.config.name,
             settings=settings,
             store=run.store,
             ledger=run.shared or run.store,
-            today=lambda: datetime.now(UTC).date(),
+            today=_today,
             previous=last_texts(run.store, stage),
             guard=guard_of(run.store),
             covers=run.options.covers,
@@ -63,6 +71,55 @@ def model_texts(
             on_table=lambda done, total: run.progress(stage, done, total),
         ),
     )
+
+
+@dataclass(frozen=True)
+class PlannedRequests:
+    """What asking the model would take."""
+
+    requests: int
+    tokens: int
+    """Estimated: prompts and answers."""
+    cost: float | None
+    """Null when no price is configured."""
+
+    def line(self) -> str:
+        """For people."""
+        cost = "" if self.cost is None else f", about {self.cost:.2f} at the configured price"
+        return f"model: {self.requests} requests, about {self.tokens} tokens{cost}"
+
+
+def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, stage: str) -> PlannedRequests | None:
+    """What a run would ask the configured model, from a fresh catalog and what the last run left.
+
+    Args:
+        catalog: Not scrubbed yet.
+    """
+    settings = config.model
+    if settings is None:
+        return None
+    from dictionary_pipeline.enrichment.model.facts import Sources
+    from dictionary_pipeline.enrichment.model.write import Terms, questions
+
+    state = load_stage(store, SAMPLES_STATE, only=("profiles", "sensitivity"))
+    profiles = frames.empty(frames.PROFILES) if state is None else frames.fit(state.frames["profiles"], frames.PROFILES)
+    scrubbed = scrub_known(catalog, config, store, state)
+    graph = relate(scrubbed, profiles, config.human, config.paths)
+    given = given_texts(scrubbed, graph, config.human)
+    sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(state))
+    sources = Sources(scrubbed, profiles, graph, config.human, given, sensitivity)
+    guard = guard_of(store)
+    terms = Terms(config.name, settings, store, store, _today, last_texts(store, stage), guard)
+    usages = [
+        Usage(1, prompt_tokens(prompt), 0, expected_tokens(question)) for question, prompt in questions(sources, terms)
+    ]
+    total = sum(usages, Usage())
+    cost = micro_cost(total, settings.price) / 1_000_000 if settings.price else None
+    return PlannedRequests(total.requests, total.tokens, cost)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def guard_of(store: Store) -> Guard:

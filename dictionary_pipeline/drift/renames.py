@@ -23,8 +23,11 @@ _MARGIN = 0.03
 _MOST_PAIRS = 200_000
 """Beyond it (a schema replaced by another) only tables of equal columns are compared."""
 _COMMON = frozenset(
-    ("id", "name", "code", "label", "title", "description", "descr", "note", "notes", "status", "type", "key", "value")
-    + ("created_at", "updated_at", "created", "updated", "created_on", "updated_on", "is_active", "sort_order")
+    {
+        *("id", "name", "code", "label", "title", "description", "descr", "note", "notes", "status", "type", "key"),
+        *("value", "created_at", "updated_at", "created", "updated", "created_on", "updated_on", "is_active"),
+        "sort_order",
+    }
 )
 """Column names of so many tables that they tell nothing."""
 

@@ -165,7 +165,7 @@ def _bare(item: exp.Expr) -> exp.Expr:
 
 def _canonical(tree: exp.Expr, engine: str) -> exp.Expr:
     fold = _CASE_FOLDS.get(engine)
-    for node in list(tree.walk()):
+    for node in tree.walk():
         node.comments = None
         if isinstance(node, exp.Identifier):
             if fold is None:
@@ -173,14 +173,31 @@ def _canonical(tree: exp.Expr, engine: str) -> exp.Expr:
             elif not node.args.get("quoted"):
                 node.set("this", fold(node.name))
             node.set("quoted", False)
-        elif isinstance(node, exp.Select):
-            for item in node.expressions:
-                if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
-                    item.replace(exp.alias_(item.copy(), item.name.lower() if fold is None else item.name))
+    for select in list(tree.find_all(exp.Select)):
+        for item in select.expressions:
+            if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
+                item.replace(exp.alias_(item.copy(), item.name))
+    for select in tree.find_all(exp.Select):
+        _unqualify(select)
     for paren in list(tree.find_all(exp.Paren)):
         if isinstance(paren.this, exp.Column | exp.Literal) and paren.parent is not None:
             paren.replace(paren.this)
     return _reread(tree)
+
+
+def _unqualify(select: exp.Select) -> None:
+    """Drop the qualifier of columns where only one table can be meant."""
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None or select.args.get("joins") or select.args.get("laterals"):
+        return
+    if len(list(select.find_all(exp.Select))) > 1 or not isinstance(source.this, exp.Table):
+        return
+    for column in select.find_all(exp.Column):
+        if column.table == source.this.alias_or_name:
+            column.set("table", None)
+            column.set("db", None)
+    if source.this.alias and source.this.alias == source.this.name:
+        source.this.set("alias", None)
 
 
 def _reread(tree: exp.Expr) -> exp.Expr:

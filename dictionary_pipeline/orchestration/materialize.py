@@ -71,6 +71,7 @@ def _summary(result: dg.ExecuteInProcessResult, console: Console) -> None:
     table = Table(title="Stages", show_lines=False)
     for heading in ("stage", "result", "checks"):
         table.add_column(heading)
+    advice: list[str] = []
     for stage in STAGES:
         events = [e for e in result.get_asset_materialization_events() if e.asset_key == asset_key(stage.name)]
         checks = [c for c in result.get_asset_check_evaluations() if c.asset_key == asset_key(stage.name)]
@@ -79,7 +80,10 @@ def _summary(result: dg.ExecuteInProcessResult, console: Console) -> None:
         numbers = [str(metadata["status"].value), *numbers] if "status" in metadata else numbers
         passed = sum(check.passed for check in checks)
         table.add_row(stage.name, ", ".join(numbers[:_SHOWN]), f"{passed}/{len(checks)} passed")
+        advice += [str(check.description) for check in checks if not check.passed]
     console.print(table)
+    for text in advice:
+        console.print(f"To look at: {text}", markup=False, soft_wrap=True)
 
 
 def main(arguments: list[str]) -> int:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from azure.core.exceptions import AzureError
+from azure.core.credentials import AccessToken
+from azure.core.exceptions import AzureError, ClientAuthenticationError
 from azure.storage.blob import BlobServiceClient, ExponentialRetry
 
 from dictionary_pipeline.config.environment import variable
 from dictionary_pipeline.config.resolved import AzureTarget
 from dictionary_pipeline.errors import ConfigurationError
-from dictionary_pipeline.publishing.azure_errors import Login, sas_expiry
+from dictionary_pipeline.publishing.azure_errors import Login, no_identity, sas_expiry
 
 _WHERE = "publish: azure:"
 _ENTRA = Login("Entra ID", "")
@@ -40,7 +41,7 @@ def connect(target: AzureTarget, **options: Any) -> tuple[BlobServiceClient, Log
         return client, Login("account key", source)
     if target.sas_env:
         return connect_with_sas(target, variable(target.sas_env, _WHERE).strip(), **options)
-    return BlobServiceClient(url, entra_credential(url, target.client_id), **options), _ENTRA
+    return BlobServiceClient(url, _entra(url, target.client_id), **options), _ENTRA
 
 
 def connect_with_sas(target: AzureTarget, sas: str, **options: Any) -> tuple[BlobServiceClient, Login]:
@@ -66,19 +67,31 @@ def _options(target: AzureTarget, given: dict[str, Any]) -> dict[str, Any]:
     return {"retry_policy": retry, "connection_timeout": 10, "read_timeout": 60, **version, **given}
 
 
-def entra_credential(url: str, client_id: str | None) -> Any:
-    """Whatever Entra ID login this machine has: managed identity, variables, Azure CLI and others.
+class _Identity:
+    """An Entra ID login whose failure ends the request at once: the client would try it again for half a minute."""
 
-    Raises:
-        ConfigurationError: the address would send its token unprotected.
-    """
-    from azure.identity import DefaultAzureCredential
+    def __init__(self, url: str, client_id: str | None) -> None:
+        from azure.identity import DefaultAzureCredential
 
+        named = {"managed_identity_client_id": client_id} if client_id else {}
+        self._credential = DefaultAzureCredential(**named)
+        self._url = url
+
+    def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+        try:
+            return self._credential.get_token(*scopes, **options)
+        except ClientAuthenticationError:
+            pass
+        raise no_identity(self._url)
+
+
+def _entra(url: str, client_id: str | None) -> _Identity:
+    """Whatever Entra ID login this machine has: managed identity, variables, Azure CLI and others."""
     if not url.startswith("https://"):
         raise ConfigurationError(
             "Entra ID needs an https address", where=_WHERE, fix="Write 'account_url' with https://, or use a key."
         )
-    return DefaultAzureCredential(managed_identity_client_id=client_id) if client_id else DefaultAzureCredential()
+    return _Identity(url, client_id)
 
 
 def _from_connection_string(name: str, options: dict[str, Any]) -> tuple[BlobServiceClient, Login]:

@@ -27,7 +27,10 @@ _POLICY = (
     "an immutability policy or legal hold forbids changes",
     "Publish to a container without one: a dictionary replaces its manifest and deletes withheld values.",
 )
-_FIREWALL = ("the account refuses this network address", "Allow it under Networking, or use a private endpoint.")
+_ENTRA = (
+    "Log in with `az login`, use a managed identity ('client_id'), or set AZURE_TENANT_ID, AZURE_CLIENT_ID and "
+    "AZURE_CLIENT_SECRET; the identity needs the role Storage Blob Data Contributor."
+)
 _ADVICE: dict[str, tuple[str, str]] = {
     "ContainerNotFound": _GONE,
     "ContainerBeingDeleted": ("the container is being deleted", "Wait a minute, create it anew, and run again."),
@@ -124,17 +127,17 @@ class ErrorContext:
                 code=code,
             )
         if login.kind == "Entra ID":
-            what = "Entra ID gave no usable login" if code is None else "the login by Entra ID was refused"
-            fix = (
-                "Log in with `az login`, use a managed identity ('client_id'), or set AZURE_TENANT_ID, AZURE_CLIENT_ID "
-                "and AZURE_CLIENT_SECRET; the identity needs the role Storage Blob Data Contributor."
-            )
-            return StoreUnusable(what, where=self.location, fix=fix, code=code)
+            return StoreUnusable("the login by Entra ID was refused", where=self.location, fix=_ENTRA, code=code)
         fix = "Copy it again from the Azure portal (Access keys, or Shared access signature)"
         firewall = ", and check that the account's firewall allows this address."
         return StoreUnusable(
             f"the {login.kind}{named} was refused", where=self.location, fix=f"{fix}{firewall}", code=code
         )
+
+
+def no_identity(location: str) -> StoreUnusable:
+    """The error of a machine that has no Entra ID login."""
+    return StoreUnusable("Entra ID gave no usable login", where=location, fix=_ENTRA)
 
 
 def sas_expiry(token: str) -> str | None:

@@ -78,8 +78,11 @@ class Judge:
                 continue
             values = seen.get(position, ())
             evidence = ColumnEvidence(schema, table, column, data_type, type_class, comment, values, siblings)
-            verdict = None if values else self._before.get(name)
-            self._settle(position, name, verdict or detect(evidence))
+            before = self._before.get(name)
+            verdict = before if before and not values else detect(evidence)
+            if before and verdict and before.category == verdict.category:
+                verdict = before  # its percentages would move with every night's new rows
+            self._settle(position, name, verdict)
 
     def _settle(self, position: int, name: Name, verdict: Verdict | None) -> None:
         if name in self._never_read:

@@ -21,6 +21,7 @@ from dictionary_pipeline.config.model_settings import ModelBudget, ModelPrice
 from dictionary_pipeline.config.resolved import ConnectionSpec, DatabaseConfig, HumanColumn, HumanKnowledge, HumanTable
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.pipeline import RunSummary, run_database
+from dictionary_pipeline.plan import plan_run
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.run import RunOptions
 
@@ -60,14 +61,17 @@ class Shop:
 
     def run(self, options: RunOptions | None = None, human: HumanKnowledge | None = None, **model: Any) -> RunSummary:
         self.stub.forget()
-        config = DatabaseConfig(
+        config = self.config(human, **model)
+        store, shared = LocalStore(self.out), LocalStore(self.out.parent)
+        return run_database(config, store, options=options or RunOptions(), shared=shared)
+
+    def config(self, human: HumanKnowledge | None = None, **model: Any) -> DatabaseConfig:
+        return DatabaseConfig(
             "shop",
             ConnectionSpec("duckdb", {"path": str(self.file)}),
             model=self.stub.settings(**{"concurrency": 1, **model}),
             human=human or HumanKnowledge(),
         )
-        store, shared = LocalStore(self.out), LocalStore(self.out.parent)
-        return run_database(config, store, options=options or RunOptions(), shared=shared)
 
     def columns(self) -> pl.DataFrame:
         return pl.read_parquet(self.out / "catalog" / "columns.parquet")
@@ -347,6 +351,17 @@ def test_formats_and_parameters_that_a_server_does_not_know_are_given_up_once(sh
     assert shop.run(temperature=0).exit_code == 0
     assert len(stub.asked) == 4 + 5
     assert shop.tables()["orders"]["definition_source"] == "model"
+
+
+def test_a_plan_tells_what_a_run_would_ask(shop: Shop, stub: OpenAIStub) -> None:
+    config = shop.config(price=ModelPrice(input=1000.0, output=1000.0))
+    before = plan_run(config, LocalStore(shop.out)).model
+    assert before is not None and before.requests == 4 and before.cost == pytest.approx(before.tokens / 1000)
+    assert stub.asked == []
+    shop.run()
+    assert before.tokens < 2 * (metrics(shop.run(RunOptions(force=frozenset(["definitions"]))))["model_prompt_tokens"])
+    after = plan_run(config, LocalStore(shop.out)).model
+    assert after is not None and after.requests == 0
 
 
 def test_a_wide_table_is_asked_about_in_parts_with_the_same_header(shop: Shop, stub: OpenAIStub) -> None:

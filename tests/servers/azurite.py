@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from azure.storage.blob import BlobServiceClient, ResourceTypes, generate_account_sas
+from filelock import FileLock
 
 VERSION = "3.35.0"
 """The newest that runs on Node 20."""
@@ -103,14 +104,16 @@ def install() -> Path:
     folder = cache / "dictionary-pipeline-tests" / f"azurite-{VERSION}"
     if shutil.which("node") is None:
         raise NoServer("node is not installed; install Node.js 20 or newer with npm")
-    if not _script(folder).exists():
-        if shutil.which("npm") is None:
-            raise NoServer("npm is not installed; install Node.js 20 or newer with npm")
-        folder.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", f"azurite@{VERSION}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-        if done.returncode:
-            raise NoServer(f"npm install azurite@{VERSION} failed: {done.stderr.strip()[-500:]}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):
+        if not (folder / ".complete").exists():
+            if shutil.which("npm") is None:
+                raise NoServer("npm is not installed; install Node.js 20 or newer with npm")
+            command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", f"azurite@{VERSION}"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+            if done.returncode:
+                raise NoServer(f"npm install azurite@{VERSION} failed: {done.stderr.strip()[-500:]}")
+            (folder / ".complete").touch()
     return folder
 
 
@@ -149,7 +152,3 @@ def _wait_until_ready(process: subprocess.Popen[str], port: int) -> None:
         time.sleep(0.05)
     process.kill()
     raise NoServer(f"it did not start: {process.communicate()[0][-1000:]}")
-
-
-if __name__ == "__main__":
-    install()

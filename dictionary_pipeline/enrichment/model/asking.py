@@ -14,7 +14,7 @@ from dictionary_pipeline import jsontext
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.model.facts import ColumnFacts, TableFacts
-from dictionary_pipeline.enrichment.model.texts import KNOWN_LENGTH, NAME_LENGTH, clean
+from dictionary_pipeline.enrichment.model.texts import KNOWN_LENGTH, NAME_LENGTH, clean, estimated_tokens
 
 PROMPT = "definitions_v1"
 MAX_COLUMNS = 50
@@ -24,6 +24,7 @@ CONFIDENCES = ("high", "medium", "low")
 UNKNOWN = "unknown"
 _MOST_PARENTS = 12
 _MOST_CHILDREN = 12
+_MESSAGE_TOKENS = 4
 _TABLE_TOKENS = 250
 _COLUMN_TOKENS = 70
 
@@ -69,6 +70,16 @@ def messages(question: Question, settings: ModelSettings, meanings: Mapping[Tabl
         repair = prompt_text("repair_v1")
         told.append({"role": "system", "content": f"{repair}\n{_json(list(question.faults))}"})
     return [*told, {"role": "user", "content": _json(_payload(question, meanings))}]
+
+
+def prompt_tokens(messages: Sequence[Message]) -> int:
+    """About how many tokens messages take."""
+    return sum(estimated_tokens(message["content"]) + _MESSAGE_TOKENS for message in messages)
+
+
+def expected_tokens(question: Question) -> int:
+    """About how many tokens an answer takes; its limit is about twice as high."""
+    return question.max_tokens // 2
 
 
 def system_text(settings: ModelSettings) -> str:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dictionary_pipeline.config.environment import variable
 from dictionary_pipeline.config.model_settings import ModelSettings
-from dictionary_pipeline.enrichment.model.asking import Message, Question, answer_schema, format_text
+from dictionary_pipeline.enrichment.model.asking import Message, Question, answer_schema, format_text, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Usage
 from dictionary_pipeline.enrichment.model.pace import Pace
-from dictionary_pipeline.enrichment.model.texts import estimated_tokens
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 
 if TYPE_CHECKING:
@@ -152,11 +151,6 @@ class ModelClient:
 
 _RUN_AGAIN = "Run again later; what was answered is kept."
 _CHECK = "Check 'model:' in project.yml against what the server offers."
-
-
-def prompt_tokens(messages: Sequence[Message]) -> int:
-    """About how many tokens messages take."""
-    return sum(estimated_tokens(message["content"]) + 4 for message in messages)
 
 
 def _reply(completion: Any) -> Reply:

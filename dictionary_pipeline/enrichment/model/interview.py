@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.model.answers import Answer, lacking, read_answer
-from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, messages
+from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, messages, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Usage
 from dictionary_pipeline.enrichment.model.client import (
     ModelClient,
@@ -15,7 +15,6 @@ from dictionary_pipeline.enrichment.model.client import (
     QuotaUsedUp,
     Reply,
     RequestRefused,
-    prompt_tokens,
 )
 from dictionary_pipeline.enrichment.model.facts import TableFacts
 from dictionary_pipeline.enrichment.model.outcome import Status

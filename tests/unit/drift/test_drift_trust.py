@@ -1,0 +1,93 @@
+"""An error is not an absence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+from unit.builders import make_catalog
+
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.drift.diff import compare_catalogs, diff_catalogs
+from dictionary_pipeline.drift.trust import is_authoritative
+from dictionary_pipeline.problems import Problem
+
+COLUMNS = ("id int not null", "note text")
+
+
+def catalog(*names: str, columns: tuple[str, ...] = COLUMNS, **more: object) -> Catalog:
+    return make_catalog(tables={f"s.{name}": columns for name in names}, **more)  # type: ignore[arg-type]
+
+
+def problem(name: str, code: str | None = None) -> Problem:
+    return Problem(name, "schema_snapshot", code, "could not be read", "")
+
+
+def kinds(before: Catalog, after: Catalog) -> list[str]:
+    return [change.kind for change in diff_catalogs(before, after)]
+
+
+def test_a_complete_catalog_proves_a_removal() -> None:
+    assert is_authoritative(catalog("a", "b"), catalog("a"))
+    assert kinds(catalog("a", "b"), catalog("a")) == ["table_removed"]
+
+
+def test_nothing_is_removed_by_an_incomplete_catalog() -> None:
+    after = replace(catalog("a", columns=("id int not null",)), complete=False)
+    drift = compare_catalogs(catalog("a", "b", primary_keys={"s.a": ["id"]}), after)
+    assert (drift.changes, drift.authoritative) == ((), False)
+    assert "incomplete" in drift.notes[0]
+
+
+def test_changes_of_what_is_there_count_in_an_incomplete_catalog() -> None:
+    after = replace(catalog("a", columns=("id bigint not null", "note text", "more text")), complete=False)
+    assert kinds(catalog("a", "b"), after) == ["column_added", "type_widened"]
+
+
+def test_nothing_is_added_to_an_incomplete_catalog() -> None:
+    assert kinds(replace(catalog("a"), complete=False), catalog("a", "b")) == []
+
+
+def test_tables_that_vanish_with_privileges_are_not_removed() -> None:
+    drift = compare_catalogs(catalog("a", "b", "c"), catalog("a", "b", unreadable=["s.b"]))
+    assert (drift.changes, drift.authoritative) == ((), False)
+    assert "privileges" in drift.notes[0]
+
+
+def test_tables_that_vanish_with_a_refusal_are_not_removed() -> None:
+    assert kinds(catalog("a", "b"), catalog("a", problems=[problem("s.a", "42501")])) == []
+
+
+def test_an_old_refusal_is_no_news() -> None:
+    refused = [problem("s.a", "42501")]
+    assert kinds(catalog("a", "b", problems=refused), catalog("a", problems=refused)) == ["table_removed"]
+
+
+def test_a_view_broken_by_a_removed_table_does_not_hide_the_removal() -> None:
+    view = {"s.v": "SELECT id FROM s.b"}
+    before = make_catalog(tables={"s.a": COLUMNS, "s.b": COLUMNS, "s.v": ("id int",)}, views=view)
+    after = make_catalog(tables={"s.a": COLUMNS}, views=view, unreadable=["s.v"], problems=[problem("s.v")])
+    assert kinds(before, after) == ["table_removed"]
+
+
+def test_columns_missing_from_a_table_with_a_new_problem_are_not_removed() -> None:
+    after = catalog("a", "b", columns=("id int not null",), problems=[problem("s.a")])
+    found = diff_catalogs(catalog("a", "b"), after)
+    assert [(change.kind, change.table) for change in found] == [("column_removed", "b")]
+
+
+def test_a_table_without_any_column_was_not_read() -> None:
+    after = catalog("a", "b")
+    after = replace(after, columns=after.columns.filter(pl.col("table") == "b"))
+    assert kinds(catalog("a", "b"), after) == []
+
+
+def test_most_tables_gone_at_once_is_suspicious() -> None:
+    drift = compare_catalogs(catalog("a", "b", "c", "d", "e"), catalog("a", "b"))
+    assert drift.suspicious
+    assert "3 of 5" in drift.notes[0]
+    assert {change.kind for change in drift.changes} == {"table_removed"}
+
+
+def test_half_of_the_tables_gone_is_not_suspicious() -> None:
+    assert not compare_catalogs(catalog("a", "b", "c", "d", "e", "f"), catalog("a", "b", "c")).suspicious
