@@ -12,6 +12,7 @@ from dictionary_pipeline.config.section import Section, mistake
 
 _DEFAULT = PublishTarget()
 _CONTAINER = re.compile(r"(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN_PLACES = ("schema_store", "column_value_store", "state")
 
 
@@ -74,6 +75,14 @@ class AzurePublish(Section):
     @classmethod
     def _is_prefix(cls, value: str) -> str:
         return _prefix(value)
+
+    @field_validator("connection_string_env", "account_key_env", "sas_env")
+    @classmethod
+    def _is_variable(cls, value: str | None) -> str | None:
+        if value is not None and not _VARIABLE.fullmatch(value):
+            # Not quoted: it may be the secret itself.
+            raise mistake("is not the name of an environment variable", "Put the secret into a variable, e.g. in .env.")
+        return value
 
     @field_validator("account_url")
     @classmethod

@@ -16,7 +16,7 @@ from dictionary_pipeline.drift.consumers import with_consumers
 from dictionary_pipeline.drift.model import SEVERITIES, Change, Drift, Facts, Key, Kind, Severity
 from dictionary_pipeline.drift.pairing import Pairs, pair
 from dictionary_pipeline.drift.severity import check_overrides, rated
-from dictionary_pipeline.drift.tables import Table, differing, load_tables
+from dictionary_pipeline.drift.tables import Table, completed, differing, load_tables
 from dictionary_pipeline.drift.texts import SCRUBBED, Definition
 from dictionary_pipeline.drift.trust import Trust, judge
 
@@ -141,6 +141,10 @@ class _Comparison:
     def _table(self, old: Key, new: Key) -> Iterator[Change]:
         before, after = self._before[old], self._after[new]
         pairs = self.pairs.columns[old]
+        if not self._trust.removals_in(new):
+            after = completed(after, before, {name: earlier for earlier, name in pairs.same})
+        if not self._trust.additions:
+            before = completed(before, after, pairs.names)
         yield from self._object(before, after)
         yield from column_changes(before, after, pairs, self._engine, self._facts)
         if not after.is_view and not before.is_view:

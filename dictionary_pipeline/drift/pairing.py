@@ -42,19 +42,17 @@ class Pairs:
     added: list[Key] = field(default_factory=list)
     columns: dict[Key, ColumnPairs] = field(default_factory=dict)
     """By the name of the table before."""
+    moved: dict[Key, Key] = field(default_factory=dict)
+    """Tables that have another name now."""
 
     def key_after(self, key: Key) -> Key:
         """Where a table is now."""
-        return self._moved.get(key, key)
+        return self.moved.get(key, key)
 
     def columns_after(self, key: Key, columns: Iterable[str]) -> tuple[str, ...]:
         """What columns of a table are called now."""
         names = self.columns[key].names if key in self.columns else {}
         return tuple(names.get(column, column) for column in columns)
-
-    @property
-    def _moved(self) -> Mapping[Key, Key]:
-        return {old: new for old, new in self.tables if old != new}
 
     def new_names(self) -> dict[str, str]:
         """Lower-case old name -> new name of everything that was renamed, for texts that follow a rename."""
@@ -78,6 +76,7 @@ def pair(before: Mapping[Key, Table], after: Mapping[Key, Table], trust: Trust, 
     found.removed = [key for key in removed if trust.removals]
     found.renamed = table_renames(before, after, found.removed, found.added, engine)
     found.tables += found.recased + [(rename.before, rename.after) for rename in found.renamed]
+    found.moved = {old: new for old, new in found.tables if old != new}
     renamed = {rename.before for rename in found.renamed}, {rename.after for rename in found.renamed}
     found.removed = [key for key in found.removed if key not in renamed[0]]
     found.added = [key for key in found.added if key not in renamed[1] and trust.additions]

@@ -6,6 +6,7 @@ better than a rival for the same name proves nothing, so neither is taken.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -20,8 +21,10 @@ RENAMED_AT = 0.7
 CERTAIN_AT = 0.85
 """Confidence from which an edit of the YAML is proposed."""
 _MARGIN = 0.03
-_MOST_PAIRS = 200_000
-"""Beyond it (a schema replaced by another) only tables of equal columns are compared."""
+_MOST_PAIRS = 20_000
+"""Beyond it (a schema replaced by another) a table is compared to those of its name, else of its columns."""
+_MOST_TWINS = 50
+"""Tables of equal columns; beyond it their columns tell nothing."""
 _COMMON = frozenset(
     {
         *("id", "name", "code", "label", "title", "description", "descr", "note", "notes", "status", "type", "key"),
@@ -131,18 +134,29 @@ def table_renames(
     before: Mapping[Key, Table], after: Mapping[Key, Table], removed: Sequence[Key], added: Sequence[Key], engine: str
 ) -> list[TableRename]:
     """Pairs of a removed and an added table or view that are one."""
+    candidates = _Candidates(after, added)
+    few = len(removed) * len(added) <= _MOST_PAIRS
     scored: dict[tuple[Key, Key], _Pair] = {}
-    many = len(removed) * len(added) > _MOST_PAIRS
-    by_columns: dict[frozenset[str], list[Key]] = {}
-    for name in added:
-        by_columns.setdefault(_folded(after[name]), []).append(name)
     for old in removed:
-        for new in by_columns.get(_folded(before[old]), []) if many else added:
+        for new in added if few else candidates.of(before[old]):
             if before[old].is_view == after[new].is_view:
-                pair = _table_score(before[old], after[new], engine)
-                if pair.score > 0:
-                    scored[old, new] = pair
+                scored[old, new] = _table_score(before[old], after[new], engine)
     return [TableRename(old, new, pair.score, pair.reason) for (old, new), pair in _best(scored)]
+
+
+class _Candidates:
+    """Finds the tables that are worth comparing to one."""
+
+    def __init__(self, tables: Mapping[Key, Table], names: Iterable[Key]) -> None:
+        self._named: dict[str, list[Key]] = defaultdict(list)
+        self._alike: dict[frozenset[str], list[Key]] = defaultdict(list)
+        for name in names:
+            self._named[name.table].append(name)
+            self._alike[_folded(tables[name])].append(name)
+
+    def of(self, table: Table) -> list[Key]:
+        alike = self._alike.get(_folded(table), [])
+        return self._named.get(table.key.table) or (alike if len(alike) <= _MOST_TWINS else [])
 
 
 def _folded(table: Table) -> frozenset[str]:
@@ -205,6 +219,10 @@ def _best(scored: Mapping[tuple[_Name, _Name], _Pair]) -> list[tuple[tuple[_Name
     """The pairs of a one-to-one assignment, best first; pairs without a clear lead over a rival are left out."""
     likely = [item for item in scored.items() if item[1].score > RENAMED_AT - _MARGIN]
     ranked = sorted(likely, key=lambda item: (-item[1].score, item[0]))
+    by_old, by_new = defaultdict(list), defaultdict(list)
+    for (old, new), pair in ranked:
+        by_old[old].append((new, pair.score))
+        by_new[new].append((old, pair.score))
     chosen: list[tuple[tuple[_Name, _Name], _Pair]] = []
     gone: set[_Name] = set()
     come: set[_Name] = set()
@@ -213,14 +231,10 @@ def _best(scored: Mapping[tuple[_Name, _Name], _Pair]) -> list[tuple[tuple[_Name
             break
         if old in gone or new in come:
             continue
-        rivals = [
-            other.score
-            for (its_old, its_new), other in ranked
-            if ((its_old == old) != (its_new == new)) and its_old not in gone and its_new not in come
-        ]
-        if any(rival > pair.score - _MARGIN for rival in rivals):
-            continue
-        gone.add(old)
-        come.add(new)
-        chosen.append(((old, new), pair))
+        rivals = [score for other, score in by_old[old] if other != new and other not in come]
+        rivals += [score for other, score in by_new[new] if other != old and other not in gone]
+        if not any(rival > pair.score - _MARGIN for rival in rivals):
+            gone.add(old)
+            come.add(new)
+            chosen.append(((old, new), pair))
     return chosen

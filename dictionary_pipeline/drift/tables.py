@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import polars as pl
@@ -102,6 +102,32 @@ class Table:
     def is_view(self) -> bool:
         """Whether it is a view of any kind."""
         return self.kind in VIEW_KINDS
+
+
+def completed(table: Table, other: Table, names: Mapping[str, str]) -> Table:
+    """A table that could not be described completely, with facts that it lacks taken from its other state.
+
+    Args:
+        names: Column -> its name in `other`.
+    """
+    columns = {}
+    for name, column in table.columns.items():
+        known = other.columns.get(names.get(name, ""))
+        columns[name] = column if known is None else _completed(column, known)
+    return replace(table, columns=columns, comment=table.comment or other.comment)
+
+
+def _completed(column: Column, known: Column) -> Column:
+    has_type = bool(column.data_type)
+    return replace(
+        column,
+        data_type=column.data_type or known.data_type,
+        native=column.native if has_type else known.native,
+        is_nullable=column.is_nullable if has_type else known.is_nullable,
+        default=known.default if column.default is None else column.default,
+        comment=column.comment or known.comment,
+        domain_checks=column.domain_checks or known.domain_checks,
+    )
 
 
 def differing(before: Catalog, after: Catalog) -> tuple[list[Key], list[Key]]:

@@ -1,7 +1,8 @@
 """Finds the engine for a connection; modules and their drivers load only when used.
 
-Engines are the entry points of group `dictionary_pipeline.engines`, the product's own among them
-(pyproject.toml), so that an installed package adds one without any change here.
+Engines are the entry points of group `dictionary_pipeline.engines`, so that an installed package adds
+one without any change here. The product's own are registered there too, but do not depend on it: a
+checkout or an account that cannot read the installation's metadata must still find them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,20 @@ from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.errors import ConfigurationError
 
 _OWN = "dictionary-pipeline"
+OWN_ENGINES = {
+    name: f"dictionary_pipeline.engines.{name}:{kind}"
+    for name, kind in (
+        ("postgres", "PostgresEngine"),
+        ("duckdb", "DuckDBEngine"),
+        ("sqlite", "SQLiteEngine"),
+        ("snowflake", "SnowflakeEngine"),
+        ("databricks", "DatabricksEngine"),
+        ("sqlserver", "SQLServerEngine"),
+        ("mysql", "MySQLEngine"),
+        ("generic", "GenericEngine"),
+    )
+}
+"""The entry points of pyproject.toml."""
 _PACKAGES = {
     "psycopg": "psycopg[binary]",
     "pymysql": f"{_OWN}[mysql]",
@@ -69,11 +84,7 @@ def create_engine(spec: ConnectionSpec) -> Engine:
 
 def _found() -> dict[str, importlib.metadata.EntryPoint]:
     """Engine name -> entry point; the product's own names cannot be taken over."""
-    entries = sorted(
-        importlib.metadata.entry_points(group=GROUP),
-        key=lambda entry: (entry.dist is None or entry.dist.name != _OWN, entry.name, entry.value),
-    )
-    found: dict[str, importlib.metadata.EntryPoint] = {}
-    for entry in entries:
+    found = {name: importlib.metadata.EntryPoint(name, value, GROUP) for name, value in OWN_ENGINES.items()}
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         found.setdefault(entry.name, entry)
     return found

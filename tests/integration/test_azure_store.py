@@ -54,10 +54,17 @@ def store(azurite: AzuriteServer, container: str) -> AzureStore:
 
 
 def put(
-    store: Store, bundle: Bundle, *, run: str = "r1", at: float = 0, lease_store: Store | None = None
+    store: Store,
+    bundle: Bundle,
+    *,
+    run: str = "r1",
+    at: float = 0,
+    lease_store: Store | None = None,
+    thorough: bool = False,
 ) -> PublishReport:
+    now = NOW + timedelta(seconds=at)
     with hold_lease(lease_store or store, owner=run) as lease:
-        return publish(store, bundle, run_id=run, lease=lease, now=NOW + timedelta(seconds=at), plain=AZURE_PLAIN)
+        return publish(store, bundle, run_id=run, lease=lease, now=now, plain=AZURE_PLAIN, thorough=thorough)
 
 
 def plain_sizes(bundle: Bundle) -> dict[str, int]:
@@ -119,6 +126,16 @@ def test_a_changed_table_costs_two_requests_a_file_and_a_removed_one_loses_its_p
     assert wire.requests <= 2 * changed + 8
     assert report.changes.removed == ("column_value_store/shop.s.b.name.jsonl", "schema_store/shop.s.b.json")
     assert_shows(open_on(azurite, container), smaller)
+
+
+def test_a_thorough_publish_puts_back_what_was_deleted_by_hand(store: AzureStore, tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path, ["a"])
+    put(store, bundle)
+    lost = "schema_store/shop.s.a.json"
+    store.delete([lost, bundle.files[lost].object_key])
+    report = put(store, bundle, at=1, thorough=True)
+    assert (report.status, report.objects_written, report.plain_written) == ("unchanged", 1, 1)
+    assert_shows(store, bundle)
 
 
 def test_blobs_have_content_types_and_files_of_others_are_left_alone(

@@ -23,6 +23,7 @@ Expected = set[tuple[str, str, str, str]]
 Case = tuple[str, str, Expected]
 """DDL before, DDL after, changes."""
 
+PARENT = "CREATE TABLE p (id INTEGER PRIMARY KEY);"
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR(40) NOT NULL, opened DATE, size NUMERIC(10,2));"
 SQLITE: dict[str, Case] = {
     "type aliases": (
@@ -31,8 +32,8 @@ SQLITE: dict[str, Case] = {
         set(),
     ),
     "order of statements and constraints": (
-        "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (x INT, y INT, UNIQUE (x), FOREIGN KEY (y) REFERENCES p)",
-        "CREATE TABLE c (x INT, y INT, FOREIGN KEY (y) REFERENCES p (id), UNIQUE (x)); CREATE TABLE p (id INTEGER PRIMARY KEY)",
+        PARENT + "CREATE TABLE c (x INT, y INT, UNIQUE (x), FOREIGN KEY (y) REFERENCES p)",
+        "CREATE TABLE c (x INT, y INT, FOREIGN KEY (y) REFERENCES p (id), UNIQUE (x));" + PARENT,
         set(),
     ),
     "quoted names": ("CREATE TABLE a (x INT)", 'CREATE TABLE "a" ("x" INT)', set()),
@@ -69,7 +70,8 @@ SQLITE: dict[str, Case] = {
     ),
     "parent renamed": (
         "CREATE TABLE region (region_id INTEGER PRIMARY KEY, zone TEXT); CREATE TABLE c (r INT REFERENCES region)",
-        "CREATE TABLE sales_region (region_id INTEGER PRIMARY KEY, zone TEXT); CREATE TABLE c (r INT REFERENCES sales_region)",
+        "CREATE TABLE sales_region (region_id INTEGER PRIMARY KEY, zone TEXT);"
+        " CREATE TABLE c (r INT REFERENCES sales_region)",
         {("table_renamed", "region", "", "breaking")},
     ),
     "one small table replaced by another": (
@@ -133,8 +135,8 @@ SQLITE: dict[str, Case] = {
         set(),
     ),
     "foreign key points elsewhere": (
-        "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE q (id INTEGER PRIMARY KEY); CREATE TABLE c (f INT REFERENCES p)",
-        "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE q (id INTEGER PRIMARY KEY); CREATE TABLE c (f INT REFERENCES q)",
+        PARENT + "CREATE TABLE q (id INTEGER PRIMARY KEY); CREATE TABLE c (f INT REFERENCES p)",
+        PARENT + "CREATE TABLE q (id INTEGER PRIMARY KEY); CREATE TABLE c (f INT REFERENCES q)",
         {("fk_changed", "c", "f", "risky")},
     ),
     "foreign key rule": (
@@ -331,3 +333,17 @@ def test_postgres_drift_is_classified(name: str, server: PostgresServer) -> None
         return introspected(spec_from_url(url, origin="test", folder=Path.cwd()))
 
     assert changes(make, POSTGRES[name]) == POSTGRES[name][2]
+
+
+def test_a_revoked_privilege_is_no_drift(server: PostgresServer) -> None:
+    ddl = "CREATE TABLE a (x int); CREATE TABLE b (y int); GRANT SELECT ON ALL TABLES IN SCHEMA public TO drift_reader"
+    url = server.create_database("drift_revoked", f"CREATE ROLE drift_reader LOGIN; {ddl}")
+    try:
+        spec = spec_from_url(server.url("drift_revoked", user="drift_reader"), origin="test", folder=Path.cwd())
+        before = introspected(spec)
+        execute(url, "REVOKE SELECT ON b FROM drift_reader")
+        after = introspected(spec)
+        assert after.problems
+        assert diff_catalogs(before, after) == ()
+    finally:
+        execute(url, "DROP OWNED BY drift_reader; DROP ROLE drift_reader")

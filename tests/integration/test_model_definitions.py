@@ -19,11 +19,13 @@ from servers.openai_stub import KEY, KEY_VARIABLE, Asked, OpenAIStub, Reply, ans
 
 from dictionary_pipeline.config.model_settings import ModelBudget, ModelPrice
 from dictionary_pipeline.config.resolved import ConnectionSpec, DatabaseConfig, HumanColumn, HumanKnowledge, HumanTable
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.plan import plan_run
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.run import RunOptions
+from dictionary_pipeline.run import RunOptions, open_run
+from dictionary_pipeline.stages import STAGES
 
 SHOP = """
     CREATE TABLE region (id INTEGER PRIMARY KEY, name VARCHAR);
@@ -261,11 +263,19 @@ def only_orders(make: Any) -> Any:
 )
 def test_an_unacceptable_answer_is_repaired_once(shop: Shop, stub: OpenAIStub, make: Any) -> None:
     stub.script = only_orders(make)
-    summary = shop.run()
+    summary = shop.run(samples="values")
     assert (summary.exit_code, len(stub.asked)) == (0, 5)
     remark = shop.columns().filter(table="orders", column="remark")
     assert remark["definition"].to_list() == ["Written about remark."]
     assert shop.tables()["orders"]["definition"] == "Written about main.orders."
+
+
+def test_an_answer_is_kept_when_the_budget_ends_before_its_repair(shop: Shop, stub: OpenAIStub) -> None:
+    stub.script = only_orders(lambda asked: Reply(content=answer(asked, columns={"remark": ""})))
+    shop.run(budget=ModelBudget(max_requests=3))
+    assert asked_tables(stub)[-1] == ORDERS, "its parents and the repair's predecessor took the budget"
+    sources = dict(shop.columns().filter(table="orders").select("column", "definition_source").iter_rows())
+    assert (sources["remark"], sources["id"]) == ("derived", "model")
 
 
 def test_what_stays_unacceptable_keeps_its_derived_text_and_is_a_problem(shop: Shop, stub: OpenAIStub) -> None:
@@ -364,6 +374,14 @@ def test_a_plan_tells_what_a_run_would_ask(shop: Shop, stub: OpenAIStub) -> None
     assert after is not None and after.requests == 0
 
 
+def test_an_answer_that_is_cut_is_asked_for_in_halves(shop: Shop, stub: OpenAIStub) -> None:
+    columns = ", ".join(f"field_{number} INTEGER" for number in range(19))
+    shop.execute(f"CREATE TABLE wide (id INTEGER PRIMARY KEY, {columns})")
+    stub.script = lambda asked: Reply(content="{", finish="length") if len(asked.columns) > 10 else None
+    assert shop.run().exit_code == 0
+    assert [len(asked.columns) for asked in stub.asked if asked.table == "main.wide"] == [20, 10, 10]
+
+
 def test_a_wide_table_is_asked_about_in_parts_with_the_same_header(shop: Shop, stub: OpenAIStub) -> None:
     columns = ", ".join(f"field_{number} INTEGER" for number in range(120))
     shop.execute(f"CREATE TABLE wide (id INTEGER PRIMARY KEY, {columns})")
@@ -381,6 +399,49 @@ def test_fifty_columns_cost_an_eighth_of_what_the_predecessor_sends(shop: Shop, 
     (asked,) = [asked for asked in stub.asked if asked.table == "main.wide"]
     # It sends 1,772 + 172 characters for each column, and 692 + 184 + 257 + 72 for the table.
     assert asked.characters <= (50 * (1772 + 172) + 692 + 184 + 257 + 72) / 8
+
+
+def predecessor(stub: OpenAIStub) -> dict[str, str]:
+    return {
+        "OpenAI__Endpoint": stub.url.removesuffix("/v1"),
+        "OpenAI__ApiVersion": "2024-10-21",
+        "OpenAI__MiniCompletionDeployment": "mini",
+        "OpenAI__ApiKey": KEY,
+    }
+
+
+@pytest.mark.parametrize("missing", [(), ("OpenAI__ApiKey", "OpenAI__Endpoint")], ids=["all", "some missing"])
+def test_the_predecessors_command_and_variables_work(
+    shop: Shop, stub: OpenAIStub, tmp_path: Path, missing: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "dictionary_pipeline", "build", str(shop.file), "-o", "out", "-gen"]
+    variables = {name: value for name, value in predecessor(stub).items() if name not in missing}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OpenAI__")}
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**environment, **variables}, capture_output=True, text=True, timeout=120
+    )
+    if missing:
+        assert done.returncode == 2 and all(name in done.stderr for name in missing)
+        assert not (tmp_path / "out").exists()
+        return
+    assert done.returncode == 0, done.stderr
+    assert {asked.path for asked in stub.asked} == {"/openai/deployments/mini/chat/completions?api-version=2024-10-21"}
+    entry = json.loads((tmp_path / "out" / "schema_store" / "shop.main.region.json").read_text())
+    assert (entry["EntityName"], entry["Definition"]) == ("Thing", "Written about main.region.")
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_an_outage_is_left_to_a_caller_who_repeats_the_run(shop: Shop, stub: OpenAIStub) -> None:
+    stub.script = lambda asked: None if asked.number == 1 else Reply(500)
+    with open_run(shop.config(max_retries=0), LocalStore(shop.out), run_id="r", may_retry=True) as run:
+        for stage in STAGES[:3]:
+            stage.run(run)
+        with pytest.raises(ModelUnavailable):
+            STAGES[3].run(run)
+        stub.script = lambda asked: None
+        before = asked_tables(stub)
+        STAGES[3].run(run)
+    assert before[0] not in asked_tables(stub)[len(before) :], "what was answered is kept"
 
 
 PROJECT = """

@@ -73,8 +73,9 @@ def test_an_interrupt_is_one_line_and_gives_the_lease_back(tmp_path: Path) -> No
         [*COMMAND, "build", "shop.db", "-o", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     lease = tmp_path / "out/.state/lease.json"
+    at_work = tmp_path / "out/.state/stages/schema_snapshot.json"
     deadline = time.monotonic() + 60
-    while not lease.exists() and time.monotonic() < deadline:
+    while not at_work.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=60)

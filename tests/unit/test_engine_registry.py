@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dictionary_pipeline.config.resolved import ConnectionSpec
-from dictionary_pipeline.engines.registry import create_engine, engine_names
+from dictionary_pipeline.engines.registry import OWN_ENGINES, create_engine, engine_names
 from dictionary_pipeline.errors import ConfigurationError
 
 
@@ -61,4 +61,5 @@ def test_the_extra_of_a_missing_driver_is_named(
 
 def test_every_engine_of_the_project_file_is_registered() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(project["entry-points"]["dictionary_pipeline.engines"]) <= set(engine_names())
+    assert project["entry-points"]["dictionary_pipeline.engines"] == OWN_ENGINES
+    assert set(OWN_ENGINES) <= set(engine_names())

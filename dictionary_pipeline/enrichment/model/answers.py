@@ -17,6 +17,9 @@ _URL = re.compile(r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|prompt|rule|above|previous|prior)"
     r"|\bsystem prompt\b|\bas an? (?:ai|language model)\b|\byou (?:are now|must now|are chatgpt)\b"
+    r"|^\W*(?:reply|respond|reveal|repeat after|pretend|act as)\b"
+    r"|^\W*(?:output|print|say|answer) (?:only|exactly|that|with)\b"
+    r"|\badd an? (?:new )?(?:entity|table|column)\b|\byou (?:must|should|shall)\b"
     r"|\b(?:drop|truncate)\s+table\b|\bdelete\s+from\b|\bunion\s+select\b|\bjailbr",
     re.IGNORECASE | re.DOTALL,
 )

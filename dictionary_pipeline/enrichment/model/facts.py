@@ -77,7 +77,7 @@ class TableFacts:
     role: str | None = None
     children: tuple[str, ...] = ()
     sample_texts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """(column, raw sample): no definition may quote one. Never sent."""
+    """(column, sample) of those that the model may see as they are: no definition may quote one."""
 
     @property
     def name(self) -> TableName:
@@ -153,7 +153,8 @@ class _Gathering:
     ) -> TableFacts:
         name = (schema, table)
         shown = texts.unique_names([column for column, *_ in members])
-        raw = [(member[0], value) for member in members for value in _raw(self._samples.get((*name, member[0]), ()))]
+        shown_raw = members if self._mode == "values" else ()
+        raw = [(member[0], value) for member in shown_raw for value in _raw(self._samples.get((*name, member[0]), ()))]
         return TableFacts(
             schema=schema,
             table=table,

@@ -83,19 +83,28 @@ class Interviewer:
         """Ask once, and once more for what is missing or not acceptable."""
         reply = self._send(question)
         if reply.ending == "length" and len(question.columns) >= _SMALLEST_SPLIT:
-            halves = question.chunks(-(-len(question.columns) // 2))
-            answers = [self._read(half, self._send(half)) for half in halves]
-            answer = answers[0] | answers[1]
-            return replace(answer, faults=tuple(fault for part in answers for fault in part.faults))
+            first, second = question.chunks(-(-len(question.columns) // 2))
+            answer = self._more(second, self._read(first, self._send(first)))
+            return answer if lacking(question, answer) else replace(answer, faults=())
         answer = self._read(question, reply)
         repair = lacking(question, answer)
         if repair is None:
             return replace(answer, faults=())
         if reply.ending in ("refusal", "content_filter"):
             return answer
-        second = self._read(repair, self._send(repair))
-        left = lacking(repair, second)
-        return replace(answer | second, faults=second.faults if left else ())
+        answer = self._more(repair, replace(answer, faults=()))
+        return answer if lacking(question, answer) else replace(answer, faults=())
+
+    def _more(self, question: Question, answer: Answer) -> Answer:
+        """Ask for what an answer lacks; whatever comes of it, the answer is kept, with all faults."""
+        try:
+            more = self._read(question, self._send(question))
+        except BudgetReached as reached:
+            self.limit = reached.limit
+            more = Answer(faults=("the budget did not suffice to ask for the rest",))
+        except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
+            more = Answer(faults=(f"asking for the rest failed: {error.what}",))
+        return replace(answer | more, faults=(*answer.faults, *more.faults))
 
     def _read(self, question: Question, reply: Reply) -> Answer:
         if reply.ending == "refusal":

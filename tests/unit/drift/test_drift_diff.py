@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
-from unit.builders import make_catalog
 
 from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog
 from dictionary_pipeline.config.resolved import HumanColumn, HumanKnowledge, HumanTable
@@ -15,6 +16,7 @@ from dictionary_pipeline.drift.model import KINDS, SEVERITIES, Change
 from dictionary_pipeline.drift.severity import DEFAULT_SEVERITIES
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.introspection.fingerprint import with_fingerprints
+from unit.builders import make_catalog
 
 CUSTOMER = ("customer_id int not null", "name varchar(60) not null", "email varchar(120)", "region_id int")
 
@@ -170,7 +172,7 @@ def test_severities_can_be_configured() -> None:
 
 @pytest.mark.parametrize("wrong", [{"column_gone": "safe"}, {"column_added": "fatal"}])
 def test_unknown_kinds_and_severities_are_refused(wrong: dict[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match="column_gone|fatal"):
+    with pytest.raises(ConfigurationError, match=r"column_gone|fatal"):
         diff_catalogs(customer(), customer(), severities=wrong)
 
 
@@ -211,7 +213,7 @@ def test_a_check_follows_a_renamed_column() -> None:
     assert [change.kind for change in diff_catalogs(before, after)] == ["column_renamed"]
 
 
-def test_ten_thousand_tables_that_moved_to_another_schema_are_renames_in_little_time() -> None:
+def test_tables_that_moved_to_another_schema_are_renames_however_many_they_are() -> None:
     def catalog(schema: str, count: int) -> Catalog:
         columns = ("id int", "amount numeric(10,2)", "placed date")
         tables = {f"{schema}.t{number}": (*columns, f"own_{number} text") for number in range(count)}
@@ -220,3 +222,9 @@ def test_ten_thousand_tables_that_moved_to_another_schema_are_renames_in_little_
     found = diff_catalogs(catalog("a", 600), catalog("b", 600))
     assert {change.kind for change in found} == {"table_renamed"}
     assert len(found) == 600
+
+
+def test_the_documentation_names_the_severity_of_every_kind() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "drift.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z_]+) \| (breaking|risky|safe|cosmetic) \|", text, re.MULTILINE)
+    assert dict(rows) == dict(DEFAULT_SEVERITIES)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import polars as pl
-from unit.builders import make_catalog
 
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.drift.diff import compare_catalogs, diff_catalogs
 from dictionary_pipeline.drift.trust import is_authoritative
 from dictionary_pipeline.problems import Problem
+from unit.builders import make_catalog
 
 COLUMNS = ("id int not null", "note text")
 
@@ -42,6 +42,15 @@ def test_nothing_is_removed_by_an_incomplete_catalog() -> None:
 def test_changes_of_what_is_there_count_in_an_incomplete_catalog() -> None:
     after = replace(catalog("a", columns=("id bigint not null", "note text", "more text")), complete=False)
     assert kinds(catalog("a", "b"), after) == ["column_added", "type_widened"]
+
+
+def test_facts_that_an_incomplete_catalog_lacks_are_not_changes() -> None:
+    before = catalog("a", comments={"s.a": "A table", "s.a.id": "A key"})
+    before = replace(before, columns=before.columns.with_columns(default=pl.lit("1")))
+    lost = before.columns.with_columns(data_type=pl.lit(None, pl.String), default=pl.lit(None, pl.String))
+    after = replace(catalog("a"), columns=lost.with_columns(comment=pl.lit(None, pl.String)), complete=False)
+    assert kinds(before, after) == []
+    assert kinds(after, before) == []
 
 
 def test_nothing_is_added_to_an_incomplete_catalog() -> None:

@@ -67,7 +67,9 @@ def test_types_compare_by_what_they_hold(engine: str, before: str, after: str, v
     assert compare_types(parse_type(before, engine), parse_type(after, engine)) == verdict
 
 
-@pytest.mark.parametrize("text", ["", "(", "struct<a:int, b:array<string>>", "geometry(Point,4326)", "a b c (1) d", "[]"])
+@pytest.mark.parametrize(
+    "text", ["", "(", "struct<a:int, b:array<string>>", "geometry(Point,4326)", "a b c (1) d", "[]"]
+)
 def test_strange_types_equal_themselves_and_nothing_else(text: str) -> None:
     assert compare_types(parse_type(text), parse_type(text)) == "same"
     assert compare_types(parse_type(text), parse_type("integer")) == "changed"
