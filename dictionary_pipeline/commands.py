@@ -66,7 +66,11 @@ def run_configured(names: Sequence[str], options: RunOptions, *, as_json: bool, 
             failure = ConfigurationError(broken[name].error)
             summaries.append(RunSummary(name, "", str(broken[name].file), (), failure))
             continue
-        store, shared = database_store(known[name], folder), shared_store(known[name], folder)
+        try:
+            store, shared = database_store(known[name], folder), shared_store(known[name], folder)
+        except ConfigurationError as error:  # e.g. a credential that is not set; the other databases may need none
+            summaries.append(RunSummary(name, "", "", (), error))
+            continue
         summaries.append(_run_shown(known[name], store, options, shared))
     _finish(summaries, as_json=as_json)
     return max((summary.exit_code for summary in summaries), key=_severity)

@@ -139,8 +139,9 @@ def compare(before: Side, after: Side) -> Outcome:
     bundled = before.is_bundle or after.is_bundle
     facts = _PUBLISHED if bundled else Facts()
     catalogs = [_as_published(side.catalog) if bundled else side.catalog for side in (before, after)]
-    known = before.profiles is not None and after.profiles is not None
-    profiles = Profiles(before.profiles, after.profiles) if known else None  # type: ignore[arg-type]
+    profiles = None
+    if before.profiles is not None and after.profiles is not None:
+        profiles = Profiles(before.profiles, after.profiles)
     drift = compare_catalogs(*catalogs, profiles=profiles, facts=facts, database=_database(before))
     fingerprints = (before.catalog.fingerprint, after.catalog.fingerprint)
     if bundled and not drift.changes and None not in fingerprints and fingerprints[0] != fingerprints[1]:

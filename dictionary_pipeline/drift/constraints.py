@@ -6,7 +6,7 @@ a column that was removed is told there, not again.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -85,9 +85,9 @@ def _unique(make: Maker, sides: Sides, pairs: Pairs) -> Iterator[Change]:
 
 def _foreign_keys(make: Maker, sides: Sides, pairs: Pairs, facts: Facts) -> Iterator[Change]:
     moved = [_moved(key, sides, pairs) for key in sides.before.foreign_keys]
-    left, came = _unmatched(moved, sides.after.foreign_keys, make, facts)
-    changes, removed, added = left[1], left[0], came
-    yield from changes
+    same, removed, added = _matched(moved, sides.after.foreign_keys)
+    for old, new in same if facts.rules else ():
+        yield from _rules(make, old, new)
     for key in removed:
         follower = next((other for other in added if set(_folded(other.columns)) == set(_folded(key.columns))), None)
         if follower is not None:
@@ -119,24 +119,21 @@ def _identity(key: ForeignKey) -> tuple[object, ...]:
     return tuple(ends), str(key.parent).casefold(), key.to_database
 
 
-def _unmatched(
-    old: list[ForeignKey], new: list[ForeignKey], make: Maker, facts: Facts
-) -> tuple[tuple[list[ForeignKey], list[Change]], list[ForeignKey]]:
-    """Keys without an equal on the other side, and the changed rules of those with one."""
-    waiting: dict[tuple[object, ...], list[ForeignKey]] = {}
+def _matched(
+    old: list[ForeignKey], new: list[ForeignKey]
+) -> tuple[list[tuple[ForeignKey, ForeignKey]], list[ForeignKey], list[ForeignKey]]:
+    """Pairs of foreign keys that say the same, and those of each side without an equal."""
+    waiting: dict[tuple[object, ...], list[ForeignKey]] = defaultdict(list)
     for key in new:
-        waiting.setdefault(_identity(key), []).append(key)
-    removed: list[ForeignKey] = []
-    changes: list[Change] = []
+        waiting[_identity(key)].append(key)
+    same, removed = [], []
     for key in old:
-        found = waiting.get(_identity(key))
-        if not found:
-            removed.append(key)
-        elif facts.rules:
-            changes += _rules(make, key, found.pop(0))
+        twins = waiting[_identity(key)]
+        if twins:
+            same.append((key, twins.pop(0)))
         else:
-            found.pop(0)
-    return (removed, changes), [key for keys in waiting.values() for key in keys]
+            removed.append(key)
+    return same, removed, [key for keys in waiting.values() for key in keys]
 
 
 def _rules(make: Maker, old: ForeignKey, new: ForeignKey) -> Iterator[Change]:

@@ -28,11 +28,10 @@ def with_consumers(
     changes: Sequence[Change], before: Catalog, pairs: Pairs, human: HumanKnowledge | None, database: str
 ) -> list[Change]:
     """Name what used the objects of breaking changes in the earlier state, and propose edits for renames."""
-    wanted = [change for change in changes if change.kind in _OF_COLUMNS | _OF_TABLES]
-    if not wanted:
+    if not any(change.kind in _OF_COLUMNS | _OF_TABLES for change in changes):
         return list(changes)
     earlier = {new: old for old, new in pairs.tables}
-    uses = _uses(before, {change.table for change in wanted}, human)
+    uses = _uses(before, human)
     told = []
     for change in changes:
         if change.kind in _OF_COLUMNS | _OF_TABLES:
@@ -54,7 +53,8 @@ def _place_before(change: Change, pairs: Pairs, earlier: dict[Key, Key]) -> _Pla
     return (*key, names.get(change.column, change.column))
 
 
-def _uses(before: Catalog, tables: Iterable[str], human: HumanKnowledge | None) -> dict[_Place, list[str]]:
+def _uses(before: Catalog, human: HumanKnowledge | None) -> dict[_Place, list[str]]:
+    """Place -> what uses it."""
     found: dict[_Place, set[str]] = defaultdict(set)
     for place, user in [*_views(before), *_keys(before), *_foreign_keys(before), *_definitions(human)]:
         found[place].add(user)

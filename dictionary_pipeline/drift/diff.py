@@ -139,6 +139,11 @@ class _Comparison:
             yield Maker(old)("identifier_case_changed", before=str(old), after=str(new), severity=severity)
 
     def _table(self, old: Key, new: Key) -> Iterator[Change]:
+        for change in self._differences(old, new):
+            if self._trust.additions or not _is_addition(change):
+                yield change
+
+    def _differences(self, old: Key, new: Key) -> Iterator[Change]:
         before, after = self._before[old], self._after[new]
         pairs = self.pairs.columns[old]
         if not self._trust.removals_in(new):
@@ -198,6 +203,11 @@ class _Comparison:
             frozenset(_identifiers(before.view_sql) | _identifiers(after.view_sql)),
             tuple(self._table(old, new)),
         )
+
+
+def _is_addition(change: Change) -> bool:
+    """Whether the change is that the earlier state lacked something."""
+    return change.kind.endswith("_added") or (change.kind == "check_changed" and not change.before)
 
 
 _FOLLOWING = frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import socket
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from dictionary_pipeline.engines.mysql_errors import connect_error, query_error
 from dictionary_pipeline.engines.mysql_sampling import IntegerKey, distinct_sql, sample_sql
 from dictionary_pipeline.engines.statements import statement
 from dictionary_pipeline.errors import ConfigurationError, QueryTimeout
+from dictionary_pipeline.suggestions import did_you_mean
 
 _STATEMENT_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
@@ -213,11 +213,10 @@ def _arguments(spec: ConnectionSpec) -> dict[str, Any]:
     options = spec.options
     query: dict[str, Any] = dict(options.get("query") or {})
     for key in sorted(query.keys() - set(_QUERY)):
-        close = difflib.get_close_matches(key, _QUERY, 1)
         raise ConfigurationError(
             f"MySQL connections have no parameter {key!r}",
             where=spec.origin or None,
-            fix=f"Did you mean {close[0]!r}?" if close else f"Remove it; known are {', '.join(_QUERY)}.",
+            fix=did_you_mean(key, _QUERY, f"Remove it; known are {', '.join(_QUERY)}."),
         )
     query |= {key: options[key] for key in _QUERY if options.get(key) is not None}
     query.pop("charset", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import socket
@@ -23,6 +22,7 @@ from dictionary_pipeline.engines.postgres_catalog import CatalogReader, read_cha
 from dictionary_pipeline.engines.postgres_errors import connect_error, query_error, undecodable
 from dictionary_pipeline.engines.postgres_sampling import distinct_sql, sample_sql
 from dictionary_pipeline.errors import ConfigurationError, QueryTimeout
+from dictionary_pipeline.suggestions import did_you_mean
 
 _STATEMENT_TIMEOUT_MS = 120_000
 _LOCK_TIMEOUT_MS = 5_000
@@ -266,7 +266,7 @@ def _connection_parameters(spec: ConnectionSpec) -> dict[str, Any]:
             raise ConfigurationError(
                 f"PostgreSQL connections have no parameter {key!r}",
                 where=spec.origin or None,
-                fix=_did_you_mean(key),
+                fix=did_you_mean(key, _LIBPQ_KEYS, "Remove it from the URL."),
             )
         given = {**query, **options}
         parameters = {key: given[key] for key in sorted(_LIBPQ_KEYS) if given.get(key) is not None}
@@ -285,11 +285,6 @@ def _connection_parameters(spec: ConnectionSpec) -> dict[str, Any]:
         "client_encoding": "UTF8",
         "application_name": "dictionary_pipeline",
     }
-
-
-def _did_you_mean(key: str) -> str:
-    close = difflib.get_close_matches(key, sorted(_LIBPQ_KEYS), 1)
-    return f"Did you mean {close[0]!r}?" if close else "Remove it from the URL."
 
 
 def _escaped(value: str) -> str:

@@ -6,7 +6,6 @@ engine does not know which one it has.
 
 from __future__ import annotations
 
-import difflib
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 from dictionary_pipeline.config.resolved import ConnectionSpec, Secret
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.suggestions import did_you_mean
 
 LOGIN_SECONDS = 15
 _ACCESS_TOKEN_ATTRIBUTE = 1256
@@ -203,9 +203,8 @@ def _braced(value: str) -> str:
 
 
 def _unknown_parameter(key: str, known: tuple[str, ...], spec: ConnectionSpec) -> ConfigurationError:
-    close = difflib.get_close_matches(key.lower(), [name.lower() for name in known], 1)
     return ConfigurationError(
         f"SQL Server connections have no parameter {key!r}",
         where=spec.origin or None,
-        fix=f"Did you mean {close[0]!r}?" if close else f"Remove it; known are {', '.join(known)}.",
+        fix=did_you_mean(key, known, f"Remove it; known are {', '.join(known)}."),
     )

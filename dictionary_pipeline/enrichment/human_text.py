@@ -10,7 +10,7 @@ import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge, HumanTable
-from dictionary_pipeline.introspection.suggestions import did_you_mean
+from dictionary_pipeline.suggestions import did_you_mean
 
 _TABLE = {"schema": pl.String(), "table": pl.String()}
 _COLUMN = {**_TABLE, "column": pl.String()}

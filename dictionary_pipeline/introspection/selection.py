@@ -10,8 +10,8 @@ import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import Selection
-from dictionary_pipeline.introspection.suggestions import did_you_mean
 from dictionary_pipeline.problems import Problem, sorted_unique
+from dictionary_pipeline.suggestions import did_you_mean
 
 STAGE = "schema_snapshot"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.introspection.suggestions import did_you_mean
+from dictionary_pipeline.suggestions import did_you_mean
 
 
 class TableName(NamedTuple):

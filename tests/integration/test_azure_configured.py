@@ -128,6 +128,18 @@ def test_a_failing_login_ends_a_run_with_one_line(
     assert len(said.strip().splitlines()) == 1
 
 
+def test_a_credential_that_is_not_set_costs_its_own_database_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_project(tmp_path)
+    add_sqlite_database(tmp_path, "here", 1)
+    file = add_sqlite_database(tmp_path, "azure", 1)
+    file.write_text(f"{file.read_text()}publish: {{azure: {{connection_string_env: NOT_SET, container: all}}}}\n")
+    assert call("run", "--project", str(tmp_path)) == 2
+    assert (tmp_path / "published/here/manifest.json").exists()
+    assert "the environment variable NOT_SET is not set" in capsys.readouterr().err
+
+
 def token(audience: str, lasts: float = 3600.0) -> str:
     """An access token as Entra ID issues it, but for the signature, which the emulator does not check."""
     now = int(time.time())

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from azure.storage.blob import RetentionPolicy
+from azure.storage.blob import RetentionPolicy, generate_container_sas
 from integration.azure_stores import KEY_VARIABLE, Wire, open_on, plain_paths, read_back
-from servers.azurite import AzuriteServer, running_azurite
+from servers.azurite import ACCOUNT, KEY, AzuriteServer, running_azurite
 from test_privacy_purge import SECRET
 from test_privacy_purge import bundle as private_bundle
 from test_publish_protocol import NOW, PowerCut, hashes, make_bundle
@@ -293,6 +293,21 @@ def test_a_sas_address_opens_a_bundle_for_reading(azurite: AzuriteServer, contai
     with pytest.raises(StoreError, match="may not do that") as refused:
         store.write("x", b"")
     assert "sig=" not in str(refused.value)
+
+
+def test_a_sas_of_the_container_alone_is_enough_to_publish(
+    azurite: AzuriteServer, container: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = datetime.now(UTC) + timedelta(hours=1)
+    sas = generate_container_sas(ACCOUNT, container, account_key=KEY, permission="racwdl", expiry=end)
+    monkeypatch.setenv("CONTAINER_SAS", f"{azurite.account_url}/{container}?{sas}")
+    store = open_azure(AzureTarget(container, account_url=azurite.account_url, sas_env="CONTAINER_SAS"), "shop")
+    put(store, make_bundle(tmp_path, ["a", "b"]))
+    report = put(store, make_bundle(tmp_path, ["b"]), at=1)
+    assert report.plain_deleted == 2
+    assert isinstance(store, AzureStore)
+    assert_shows(store, make_bundle(tmp_path, ["b"]))
+    assert store.kept_after_deletion() is None and "sig=" not in store.location
 
 
 def _error(target: AzureTarget) -> str:

@@ -273,7 +273,7 @@ def test_an_unacceptable_answer_is_repaired_once(shop: Shop, stub: OpenAIStub, m
 def test_an_answer_is_kept_when_the_budget_ends_before_its_repair(shop: Shop, stub: OpenAIStub) -> None:
     stub.script = only_orders(lambda asked: Reply(content=answer(asked, columns={"remark": ""})))
     shop.run(budget=ModelBudget(max_requests=3))
-    assert asked_tables(stub)[-1] == ORDERS, "its parents and the repair's predecessor took the budget"
+    assert asked_tables(stub)[-1] == ORDERS, "its repair would be the fourth request"
     sources = dict(shop.columns().filter(table="orders").select("column", "definition_source").iter_rows())
     assert (sources["remark"], sources["id"]) == ("derived", "model")
 

@@ -136,5 +136,5 @@ def test_a_lost_connection_is_a_connection_error(mariadb: MariaDBServer, url: st
 
 
 def test_an_unknown_parameter_of_the_url_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(ConfigurationError, match="Did you mean 'ssl_disabled'"):
+    with pytest.raises(ConfigurationError, match="Did you mean `ssl_disabled`"):
         engine_for("mysql://root@host/shop?ssl_disable=true")

@@ -54,7 +54,9 @@ def test_facts_that_an_incomplete_catalog_lacks_are_not_changes() -> None:
 
 
 def test_nothing_is_added_to_an_incomplete_catalog() -> None:
-    assert kinds(replace(catalog("a"), complete=False), catalog("a", "b")) == []
+    after = catalog("a", "b", primary_keys={"s.a": ["id"]}, checks=[("s.a", "id > 0")], unique=[("s.a", ["note"])])
+    assert len(kinds(catalog("a"), after)) == 4
+    assert kinds(replace(catalog("a"), complete=False), after) == []
 
 
 def test_tables_that_vanish_with_privileges_are_not_removed() -> None:
