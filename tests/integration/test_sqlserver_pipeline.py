@@ -205,5 +205,5 @@ def test_a_slow_table_costs_its_budget_and_is_named(server: TdsServer, tmp_path:
 def test_a_url_may_name_only_a_client_and_parameters_that_exist() -> None:
     with pytest.raises(ConfigurationError, match=r"mssql\+pymssql"):
         engine_for("mssql+pytds://reader@host/shop")
-    with pytest.raises(ConfigurationError, match="Did you mean `encrypt`"):
+    with pytest.raises(ConfigurationError, match="Did you mean `Encrypt`"):
         engine_for("mssql+mssqlpython://reader@host/shop?Encrpt=yes")
