@@ -137,6 +137,4 @@ def _rows(problems: Iterable[Problem]) -> list[list[str | None]]:
 
 def _frames(state: StageState, schemas: Mapping[str, frames.Schema]) -> dict[str, Any]:
     """The named frames, with every column that this version expects; a frame of older state may be missing."""
-    return {
-        name: frames.fit(state.frames.get(name, frames.empty(schema)), schema) for name, schema in schemas.items()
-    }
+    return {name: frames.fit(state.frames.get(name, frames.empty(schema)), schema) for name, schema in schemas.items()}
