@@ -18,6 +18,6 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDBServer]:
-    """A running MariaDB (or the MySQL of DD_TEST_MYSQL_URL): `.url(database)`, `.create_database(name, *statements)`."""
+    """A running MariaDB, or the MySQL of DD_TEST_MYSQL_URL: `.url(database)`, `.create_database(name, ...)`."""
     with running_mariadb() as server:
         yield server
