@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -78,10 +79,8 @@ class _Identity:
         self._url = url
 
     def get_token(self, *scopes: str, **options: Any) -> AccessToken:
-        try:
+        with suppress(ClientAuthenticationError):  # raised outside, so that its text does not travel along
             return self._credential.get_token(*scopes, **options)
-        except ClientAuthenticationError:
-            pass
         raise no_identity(self._url)
 
 
@@ -104,10 +103,8 @@ def _from_connection_string(name: str, options: dict[str, Any]) -> tuple[BlobSer
 
 def _usable(name: str, make: Callable[[], BlobServiceClient]) -> BlobServiceClient:
     """The client, or an error that does not quote what the variable holds."""
-    try:
+    with suppress(ValueError, KeyError, AzureError):
         return make()
-    except (ValueError, KeyError, AzureError):
-        pass
     raise ConfigurationError(
         f"the content of {name} cannot be used",
         where=_WHERE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -28,7 +28,7 @@ from dictionary_pipeline.sampling.profile import ColumnSpec, profile_rows
 from dictionary_pipeline.sampling.values import MAX_CHARACTERS, Cell
 from dictionary_pipeline.sampling.verdicts import Judge, readable_profiles, wider
 from dictionary_pipeline.sampling.warehouse import WarehouseBudget
-from dictionary_pipeline.sampling.workers import read_all
+from dictionary_pipeline.sampling.workers import Outcome, read_all
 
 STAGE = "column_samples"
 
@@ -103,22 +103,15 @@ def sample_tables(
     for table in plan.tables:
         if table.action is not Action.READ:
             done(table.name)
-    tasks = [table for table in plan.tables if table.action is Action.READ]
     budget = WarehouseBudget(engine, config.sampling)
-    read = budget.guarded(reader.read)
-    with closing(read_all(engine, tasks, read, connections=config.sampling.max_connections)) as outcomes:
-        for outcome in outcomes:
-            if outcome.result is not None:
-                collector.add(outcome.result.sample)
-                finder.add(
-                    outcome.task,
-                    outcome.result.candidates,
-                    is_whole=outcome.result.is_whole,
-                    seconds_left=outcome.result.seconds_left,
-                )
-            if outcome.error is not None:
-                problems.append(_problem(engine, outcome.task, outcome.error, config))
-            done(outcome.task.name)
+    for outcome in _read_tables(engine, plan, budget.guarded(reader.read), config):
+        if outcome.result is not None:
+            found = outcome.result
+            collector.add(found.sample)
+            finder.add(outcome.task, found.candidates, is_whole=found.is_whole, seconds_left=found.seconds_left)
+        if outcome.error is not None:
+            problems.append(_problem(engine, outcome.task, outcome.error, config))
+        done(outcome.task.name)
     problems += budget.problems(config.name, STAGE)
     if previous is not None:
         kept = {table.name for table in plan.tables if table.action is Action.KEEP}
@@ -128,15 +121,15 @@ def sample_tables(
     sensitivity = judge.sensitivity()
     hidden = hidden_of(sensitivity).select(COLUMN_KEY)
     profiles = budget.with_unread(collector.profiles(allowed, sensitivity, unmeasured=unmeasured))
-    found = finder.fill(engine, config.sampling, profiles, collector.values(), hidden)
+    filled = finder.fill(engine, config.sampling, profiles, collector.values(), hidden)
     return SampleResult(
-        found.profiles,
-        found.values,
-        sorted_unique([*problems, *found.verification.problems]),
-        reader.statements + found.verification.statements,
+        filled.profiles,
+        filled.values,
+        sorted_unique([*problems, *filled.verification.problems]),
+        reader.statements + filled.verification.statements,
         sensitivity,
         collector.hidden_values(),
-        found.verification.remembered,
+        filled.verification.remembered,
     )
 
 
@@ -225,6 +218,15 @@ class _Reader:
         with self._lock:
             self.statements += 1
         return session.rows(sql, timeout_s=seconds)
+
+
+def _read_tables(
+    engine: Engine, plan: SamplingPlan, read: Callable[[Session, TablePlan], _Read | None], config: DatabaseConfig
+) -> Iterator[Outcome[TablePlan, _Read | None]]:
+    """Read what the plan says; the connections are closed even when the caller stops early."""
+    tasks = [table for table in plan.tables if table.action is Action.READ]
+    with closing(read_all(engine, tasks, read, connections=config.sampling.max_connections)) as outcomes:
+        yield from outcomes
 
 
 def _problem(engine: Engine, table: TablePlan, error: DictionaryError, config: DatabaseConfig) -> Problem:
