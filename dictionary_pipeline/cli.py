@@ -161,6 +161,52 @@ def diff(
     raise typer.Exit(show_differences(before, after, project, as_json=json, as_markdown=markdown))
 
 
+@app.command("merge-graph")
+def merge_graph(
+    names: Annotated[list[str], typer.Argument(help="Published databases: names, folders or Azure addresses.")],
+    output_directory: Annotated[Path, typer.Option("--output-directory", "-o", help="Folder of the merged graph.")],
+    project: Project = None,
+) -> None:
+    """Write one knowledge graph for several published databases."""
+    from dictionary_pipeline.graph_commands import merge_published
+
+    raise typer.Exit(merge_published(names, output_directory, project))
+
+
+@app.command()
+def review(
+    name: Annotated[str, typer.Argument(help="A configured database.")], project: Project = None, json: Json = False
+) -> None:
+    """Accept, edit or reject texts that no person has written; lists them when there is no terminal."""
+    from dictionary_pipeline.people_commands import review as go_through
+
+    raise typer.Exit(go_through(name, project, as_json=json))
+
+
+@app.command()
+def approve(
+    name: Annotated[str, typer.Argument(help="A configured database.")],
+    entity: Annotated[str | None, typer.Argument(help="Table or schema.table (glob); all when none is named.")] = None,
+    project: Project = None,
+) -> None:
+    """Make drafts people's words in the database's YAML file."""
+    from dictionary_pipeline.people_commands import approve as approve_drafts
+
+    raise typer.Exit(approve_drafts(name, entity, project))
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="Schema store: its folder, the folder around it, or a single file.")],
+    name: Annotated[str, typer.Argument(help="A configured database.")],
+    project: Project = None,
+) -> None:
+    """Take over what people edited in another data dictionary's files."""
+    from dictionary_pipeline.people_commands import import_legacy
+
+    raise typer.Exit(import_legacy(path, name, project))
+
+
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="Folder to write dbt_like_configs/ into.")]) -> None:
     """Write a commented configuration to start from."""

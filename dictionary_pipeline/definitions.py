@@ -9,6 +9,7 @@ import dagster as dg
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.orchestration.assets import stage_assets
+from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.project import current_project
 from dictionary_pipeline.orchestration.resources import RefreshOptions
@@ -30,7 +31,7 @@ automation = _automation()
 defs = dg.Definitions(
     assets=stage_assets,
     jobs=[refresh_dictionary],
-    sensors=[build_registry_sensor(automation)],
+    sensors=[build_registry_sensor(automation), build_change_sensor(automation)],
     schedules=[build_nightly_schedule(automation)],
     resources={"refresh_options": RefreshOptions()},
     executor=dg.in_process_executor,

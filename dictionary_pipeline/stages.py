@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from dictionary_pipeline import handover, jsontext, withholding, writing
+from dictionary_pipeline import drifting, handover, jsontext, withholding, writing
 from dictionary_pipeline.engines.metering import usage, usage_metrics
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
+from dictionary_pipeline.extraction.documents import input_documents
 from dictionary_pipeline.extraction.exact import build_graph
+from dictionary_pipeline.extraction.exports import graph_texts
 from dictionary_pipeline.extraction.graphrag import graph_keys, graphrag_frames, graphrag_settings
 from dictionary_pipeline.extraction.ids import extend_ids
 from dictionary_pipeline.extraction.model import KnowledgeGraph
@@ -213,9 +215,11 @@ def published_dictionary(run: PipelineRun) -> StageReport:
     """Build the bundle, verify it and publish it atomically."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS, GRAPH)
     previous = read_previous(run.store)
+    sealed = withholding.require_sealed(run.store, upstream[SAMPLES].output)
+    drift = drifting.record_drift(run, upstream[SNAPSHOT], upstream[SAMPLES], previous, sealed)
     with tempfile.TemporaryDirectory(prefix="dictionary-bundle-") as staging:
-        bundle = build_bundle(Path(staging), bundle_inputs(run, upstream, previous))
-        findings = verify(bundle, withholding.require_sealed(run.store, upstream[SAMPLES].output))
+        bundle = build_bundle(Path(staging), replace(bundle_inputs(run, upstream, previous), drift_files=drift.files))
+        findings = verify(bundle, sealed)
         gates = _gates(findings)
         try:
             require_verified(findings, run.config.name)
@@ -227,23 +231,26 @@ def published_dictionary(run: PipelineRun) -> StageReport:
             if previous is None and run.shared is not None and run.config.publish.azure:
                 list_database(run.shared, run.config.name)
             outcome, tables = _publish(run, bundle, run.lease)
+            drifting.keep_baseline(run.store, upstream[SNAPSHOT], bundle.files)
     facts = bundle.facts
     return StageReport(
         PUBLISHED,
         metrics={
             **outcome,
+            **drift.metrics(),
             "files": len(bundle.files),
             "bytes": sum(info.bytes for info in bundle.files.values()),
             "complete": facts.complete,
             "problems": len(facts.problems),
             "location": run.store.location,
         },
-        tables=tables,
+        tables=drift.tables() | tables,
         problems=facts.problems,
-        warnings=_kept_after_purge(run.store) if outcome.get("objects_purged") else (),
+        warnings=(*drift.drift.notes, *(_kept_after_purge(run.store) if outcome.get("objects_purged") else ())),
         checks=(
             *gates,
             _check("dictionary_is_complete", "Every object could be described", facts.problems),
+            drift.check(),
         ),
         output=jsontext.digest({path: info.sha256 for path, info in bundle.files.items()}),
     )
@@ -313,7 +320,9 @@ STAGES: tuple[StageSpec, ...] = (
     StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog", writing.BUDGET_CHECK)),
     StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog",)),
     StageSpec(
-        PUBLISHED, published_dictionary, ("bundle_is_valid", "no_sensitive_values_published", "dictionary_is_complete")
+        PUBLISHED,
+        published_dictionary,
+        ("bundle_is_valid", "no_sensitive_values_published", "dictionary_is_complete", drifting.BREAKING_CHECK),
     ),
 )
 
@@ -333,6 +342,7 @@ def bundle_inputs(
         "ids.parquet": graph.ids,
         "settings.yaml": graphrag_settings(),
         **{f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__},
+        **graph_texts(graph, rag, input_documents(catalog, samples.profiles, relations, definitions)),
     }
     problems = [*samples.problems, *definitions.problems]
     return BundleInputs(

@@ -32,7 +32,7 @@ _WIDTH = 160
 
 def show_bundle(location: str, entity: str | None, project: Path | None, *, as_json: bool) -> int:
     """`show`: a published dictionary, or one of its entries."""
-    bundle = _open(location, project)
+    bundle = open_published(location, project)
     if entity is not None:
         entry = bundle.entry(entity)
         if as_json:
@@ -76,7 +76,7 @@ def collect_garbage(name: str, project: Path | None) -> int:
     return 0
 
 
-def _open(location: str, project: Path | None) -> PublishedBundle:
+def open_published(location: str, project: Path | None) -> PublishedBundle:
     """A folder or address, or the name of a configured database."""
     if DATABASE_NAME.fullmatch(location) and not Path(location).exists():
         return bundle_in(_configured(location, project)[1])

@@ -30,7 +30,7 @@ from dictionary_pipeline.withholding import scrub_known
 
 BUDGET_CHECK = "model_budget_sufficed"
 SAMPLES_STATE = "column_samples"
-_STATE_FRAME = "model_texts"
+MODEL_STATE = "model_texts"
 
 
 def model_texts(
@@ -130,14 +130,14 @@ def guard_of(store: Store) -> Guard:
 
 def last_texts(store: Store, stage: str) -> pl.DataFrame:
     """`MODEL_TEXTS` of the last run."""
-    state = load_stage(store, stage, only=(_STATE_FRAME,))
-    found = state.frames.get(_STATE_FRAME) if state else None
+    state = load_stage(store, stage, only=(MODEL_STATE,))
+    found = state.frames.get(MODEL_STATE) if state else None
     return no_texts() if found is None else frames.fit(found, MODEL_TEXTS)
 
 
 def state_frames(model: ModelTexts | None) -> dict[str, pl.DataFrame]:
     """What the stage keeps of the model's texts beside the winning definitions, for review and the next run."""
-    return {_STATE_FRAME: model.texts} if model else {}
+    return {MODEL_STATE: model.texts} if model else {}
 
 
 def model_metrics(model: ModelTexts | None) -> dict[str, int | float | str | bool]:

@@ -128,15 +128,16 @@ class _Reader:
         named: list[tuple[str, Loc]] = [(column.name, (*loc, "columns", at)) for at, column in enumerate(table.columns)]
         self._refuse_repeated("column", named)
         columns = tuple(self._column(place, column, at) for column, (_, at) in zip(table.columns, named, strict=True))
-        entity_name = self._attempt((*loc, "meta"), lambda: table_meta(table.meta, self._warn_at((*loc, "meta"))))
+        meta = self._attempt((*loc, "meta"), lambda: table_meta(table.meta, self._warn_at((*loc, "meta"))))
         self.tables.append(
             HumanTable(
                 schema=place.schema,
                 table=place.name,
                 description=self._description(table.description, (*loc, "description")),
-                entity_name=entity_name,
+                entity_name=meta.entity_name if meta else None,
                 columns=columns,
                 origin=self.document.where(loc),
+                rejected=meta.rejected if meta else (),
             )
         )
 
@@ -150,6 +151,7 @@ class _Reader:
             allowed_values=tested if stated is None else stated,
             allowed_values_origin="human" if stated is not None else "dbt" if tested is not None else None,
             value_synonyms=meta.value_synonyms if meta else {},
+            rejected=meta.rejected if meta else (),
         )
 
     @staticmethod

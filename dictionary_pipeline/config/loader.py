@@ -34,6 +34,7 @@ from dictionary_pipeline.config.resolved import (
     InvalidDatabase,
     PathLimits,
     PrivacyPolicy,
+    ProbeSettings,
     Project,
     SamplingLimits,
     Selection,
@@ -203,6 +204,7 @@ def resolve_database(document: Document, name: str, root: Path, project: Project
         withhold=tuple(dict.fromkeys((*project.privacy.withhold, *file.privacy.withhold))),
         allow=tuple(dict.fromkeys((*project.privacy.allow, *file.privacy.allow))),
         privacy=_privacy(project.privacy, file.privacy),
+        probe=ProbeSettings(**file.probe.model_dump()),
         fqn_database=file.database_name,
         warnings=(*connection.warnings, *told.warnings, *from_dbt.warnings),
     )

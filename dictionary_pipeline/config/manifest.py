@@ -142,7 +142,7 @@ def _relation(unique_id: str, node: Mapping[str, Any]) -> _Relation:
         schema=node["schema"],
         name=name,
         description=(node.get("description") or "").strip() or None,
-        entity_name=table_meta(_meta(node), _no_warning),
+        entity_name=table_meta(_meta(node), _no_warning).entity_name,
         columns=columns,
     )
 

@@ -46,6 +46,7 @@ def _table(first: HumanTable, second: HumanTable) -> HumanTable:
         entity_name=first.entity_name or second.entity_name,
         columns=_columns((*first.columns, *second.columns)),
         origin=first.origin,
+        rejected=first.rejected + second.rejected,
     )
 
 
@@ -65,4 +66,5 @@ def _column(first: HumanColumn, second: HumanColumn) -> HumanColumn:
         allowed_values=values.allowed_values,
         allowed_values_origin=values.allowed_values_origin,
         value_synonyms=first.value_synonyms or second.value_synonyms,
+        rejected=first.rejected + second.rejected,
     )

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from dictionary_pipeline.config.dbt_tests import Malformed, json_scalars
 from dictionary_pipeline.config.yamlfile import scalar_text
 
+_REVIEW = ("approved_from", "rejected")
+"""Written by `review` and `approve`; `approved_from` is for those who read the file."""
+
 Warn = Callable[[str, str], None]
 """Takes a key and a text about it."""
 
@@ -18,28 +21,36 @@ class ColumnMeta(NamedTuple):
 
     allowed_values: tuple[Any, ...] | None
     value_synonyms: Mapping[str, tuple[str, ...]]
+    rejected: tuple[str, ...]
 
 
-def table_meta(meta: Mapping[str, Any], warn: Warn) -> str | None:
-    """The `entity_name` of a table's `meta:`.
+class TableMeta(NamedTuple):
+    """What `meta:` says about a table."""
+
+    entity_name: str | None
+    rejected: tuple[str, ...]
+
+
+def table_meta(meta: Mapping[str, Any], warn: Warn) -> TableMeta:
+    """The `entity_name` and `rejected` of a table's `meta:`.
 
     Raises:
-        Malformed: it is not one text.
+        Malformed: the name is not one text.
     """
-    _warn_of_typos(meta, ("entity_name",), warn)
+    _warn_of_typos(meta, ("entity_name", *_REVIEW), warn)
     name = meta.get("entity_name")
     if isinstance(name, dict | list):
         raise Malformed("'entity_name' must be one text", "Write entity_name: Sales Order.")
-    return scalar_text(name).strip() or None if name is not None else None
+    return TableMeta(scalar_text(name).strip() or None if name is not None else None, _rejected(meta))
 
 
 def column_meta(meta: Mapping[str, Any], warn: Warn) -> ColumnMeta:
-    """The `allowed_values` and `value_synonyms` of a column's `meta:`.
+    """The `allowed_values`, `value_synonyms` and `rejected` of a column's `meta:`.
 
     Raises:
         Malformed: one of them has the wrong shape.
     """
-    _warn_of_typos(meta, ("allowed_values", "value_synonyms"), warn)
+    _warn_of_typos(meta, ("allowed_values", "value_synonyms", *_REVIEW), warn)
     values = meta.get("allowed_values")
     if values is not None and not isinstance(values, list):
         raise Malformed("'allowed_values' must be a list", "Write allowed_values: ['a', 'b'].")
@@ -49,7 +60,14 @@ def column_meta(meta: Mapping[str, Any], warn: Warn) -> ColumnMeta:
     return ColumnMeta(
         None if values is None else json_scalars(values),
         {value: _texts(words) for value, words in synonyms.items() if words is not None},
+        _rejected(meta),
     )
+
+
+def _rejected(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Hashes of drafts; a key of that name that holds anything else is somebody else's."""
+    found = meta.get("rejected")
+    return tuple(item for item in found if isinstance(item, str)) if isinstance(found, list) else ()
 
 
 def _texts(words: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dictionary_pipeline.config.resolved import (
     InferenceSettings,
     PathLimits,
     PrivacyPolicy,
+    ProbeSettings,
     ReadTreatment,
     SamplingLimits,
     Treatment,
@@ -26,6 +27,7 @@ _PATHS = PathLimits()
 _INFERENCE = InferenceSettings()
 _AUTOMATION = AutomationConfig()
 _PRIVACY = PrivacyPolicy()
+_PROBE = ProbeSettings()
 
 
 def _as_list(value: Any) -> Any:
@@ -189,6 +191,10 @@ class Automation(Section):
         default=_AUTOMATION.registry_sensor_enabled,
         description="Whether a new file under `databases/` becomes a partition by itself.",
     )
+    schema_change_enabled: bool = Field(
+        default=_AUTOMATION.schema_change_enabled,
+        description="Whether a changed schema starts a run by itself.",
+    )
     max_concurrent_runs: Count = Field(
         default=_AUTOMATION.max_concurrent_runs, description="Runs at the same time at most."
     )
@@ -228,6 +234,19 @@ class ProjectFile(Section):
         default=None, description="The language model that writes definitions; none by default."
     )
     automation: Automation = Field(default=Automation(), description="Schedules and sensors.")
+
+
+class Probe(Section):
+    """How the sensor `schema_change` looks for changes."""
+
+    enabled: bool | None = Field(
+        default=_PROBE.enabled,
+        description="Whether the database is asked for changes of its schema. By default only where asking costs "
+        "nothing: everywhere but on Databricks and with generic URLs.",
+    )
+    every_minutes: Annotated[int, Field(ge=1, le=10_080)] = Field(
+        default=_PROBE.every_minutes, description="Minutes between two looks."
+    )
 
 
 class DatabaseRelationship(Section):
@@ -279,6 +298,7 @@ class DatabaseFile(Section):
     )
     privacy: Privacy = Field(default=Privacy(), description="Sensitive columns of this database.")
     publish: Publish = Field(default=Publish(), description="Publish target of this database.")
+    probe: Probe = Field(default=Probe(), description="How changes of the schema are noticed.")
     dbt_manifest: str | None = Field(
         default=None,
         description="A dbt `manifest.json` whose descriptions and tests are read; relative to the project folder.",

@@ -24,6 +24,7 @@ from dictionary_pipeline.config.models import (
     Patterns,
     Privacy,
     PrivacyColumn,
+    Probe,
     ProjectFile,
     StoredColumns,
 )
@@ -90,6 +91,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("### schemas, entities", Patterns, "Globs, case-sensitive. Exclusion wins; no `include` means everything."),
     ("### columns", HiddenColumns, HiddenColumns.__doc__ or ""),
     ("### value_store", StoredColumns, StoredColumns.__doc__ or ""),
+    ("### probe", Probe, "In a database file; docs/operations.md tells what the sensor does."),
     ("### relationships", DatabaseRelationship, "A list of:"),
     (
         "### sources",

@@ -133,6 +133,8 @@ class HumanColumn:
     """JSON scalars; from `meta.allowed_values` or a dbt `accepted_values` test."""
     allowed_values_origin: Literal["dbt", "human"] | None = None
     value_synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rejected: tuple[str, ...] = ()
+    """Hashes of drafts that a person rejected."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class HumanTable:
     columns: tuple[HumanColumn, ...] = ()
     origin: str = ""
     """File and line, for messages."""
+    rejected: tuple[str, ...] = ()
+    """Hashes of drafts that a person rejected."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,15 @@ class PublishTarget:
 
 
 @dataclass(frozen=True)
+class ProbeSettings:
+    """How the sensor `schema_change` looks for changes."""
+
+    enabled: bool | None = None
+    """Null: where the engine's probe costs nothing."""
+    every_minutes: int = 1
+
+
+@dataclass(frozen=True)
 class DatabaseConfig:
     """Everything a run needs to know about one database."""
 
@@ -282,6 +295,7 @@ class DatabaseConfig:
     allow: tuple[str, ...] = ()
     """Column globs whose values may be published although they look sensitive."""
     privacy: PrivacyPolicy = PrivacyPolicy()
+    probe: ProbeSettings = ProbeSettings()
     fqn_database: str | None = None
     """Overrides the database part of FQNs."""
     warnings: tuple[str, ...] = ()
@@ -296,6 +310,7 @@ class AutomationConfig:
     timezone: str = "UTC"
     nightly_enabled: bool = True
     registry_sensor_enabled: bool = True
+    schema_change_enabled: bool = True
     max_concurrent_runs: int = 4
     max_runs_per_server: int = 2
 

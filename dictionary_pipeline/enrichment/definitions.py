@@ -16,6 +16,7 @@ from dictionary_pipeline.enrichment.facts import gather
 from dictionary_pipeline.enrichment.given import GivenTexts, column_texts, table_texts
 from dictionary_pipeline.enrichment.inherited import inherited_texts
 from dictionary_pipeline.enrichment.model.outcome import no_texts
+from dictionary_pipeline.enrichment.rejected import without_rejected
 from dictionary_pipeline.naming import title_words
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.relationships.model import RelationshipGraph
@@ -74,7 +75,7 @@ def define(
         model: `enrichment.model.outcome.MODEL_TEXTS`.
     """
     people = human_text.match(catalog, human)
-    written = no_texts() if model is None else model
+    written = no_texts() if model is None else without_rejected(model, human)
     derived_tables, derived_columns = derived.derive(catalog, gather(catalog, profiles, graph))
     tables = catalog.tables.select(*_TABLE)
     names = _winning(

@@ -141,3 +141,8 @@ class _Expected:
         for schema, view, *source in direct.select("view_schema", "view", "source_schema", "source_table").iter_rows():
             if (schema, view) in self._tables:
                 yield "IS_CREATED_USING", (schema, view), None, tuple(source)
+        fields = ["view_schema", "view", "view_column", "source_schema", "source_table", "source_column"]
+        for row in self._graph.lineage.drop_nulls(fields).select(fields).iter_rows():
+            output, origin = row[:3], row[3:]
+            if self._columns.issuperset((output, origin)):
+                yield "IS_DERIVED_FROM", output, None, origin

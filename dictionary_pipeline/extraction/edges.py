@@ -17,6 +17,7 @@ WEIGHTS = {
     "REFERENCES": 10.0,
     "IS_CREATED_USING": 8.0,
     "IS_FOREIGN_KEY_REF_FOR": 5.0,
+    "IS_DERIVED_FROM": 4.0,
     "IS_FOREIGN_KEY_IN": 5.0,
     "IS_PRIMARY_KEY_OF": 2.0,
     "HAS_COLUMN": 1.0,
@@ -31,6 +32,7 @@ _FOREIGN_KEY_EVIDENCE = {
 }
 _PRIMARY_KEY_EVIDENCE = {"declared": "catalog:primary_key", "dbt": "dbt:unique", "inferred": "inferred:primary_key"}
 _LINEAGE_EVIDENCE = {"catalog": "catalog:view_dependency", "parsed": "sqlglot:scope"}
+_COLUMN_LINEAGE_EVIDENCE = {"catalog": "catalog:column_dependency", "parsed": "sqlglot:lineage"}
 
 _TABLE = ["schema", "table"]
 _COLUMN = ["schema", "table", "column"]
@@ -44,6 +46,7 @@ def build_edges(nodes: Nodes, graph: RelationshipGraph) -> pl.DataFrame:
         _references(keys),
         _created_using(nodes, graph.lineage),
         _foreign_key_ref_for(nodes, pairs),
+        _derived_from(nodes, graph.lineage),
         _foreign_key_in(pairs),
         _primary_key_of(nodes, graph.keys),
         _has_column(nodes),
@@ -225,6 +228,38 @@ def _created_using(nodes: Nodes, lineage: pl.DataFrame) -> pl.DataFrame:
         detail=pl.lit(None, dtype=pl.String()),
         evidence=pl.col("origin").replace_strict(_LINEAGE_EVIDENCE),
         confidence=pl.lit(1.0),
+    )
+
+
+def _derived_from(nodes: Nodes, lineage: pl.DataFrame) -> pl.DataFrame:
+    """Stubs have no columns, so what a view takes from them has no such edge."""
+    views = nodes.columns.select(
+        view_schema="schema",
+        view="table",
+        view_column="column",
+        position="ordinal",
+        output_title="title",
+        output_label="label",
+    )
+    sources = nodes.columns.select(
+        source_schema="schema",
+        source_table="table",
+        source_column="column",
+        source_title="title",
+        source_label="label",
+    )
+    found = lineage.join(views, on=["view_schema", "view", "view_column"], maintain_order="left").join(
+        sources, on=["source_schema", "source_table", "source_column"], maintain_order="left"
+    )
+    return _pieces(
+        found.with_columns(is_inferred=pl.lit(False)),
+        "IS_DERIVED_FROM",
+        source="output",
+        target="source",
+        detail=pl.lit(None, dtype=pl.String()),
+        evidence=pl.col("origin").replace_strict(_COLUMN_LINEAGE_EVIDENCE, return_dtype=pl.String()),
+        confidence=pl.lit(1.0),
+        ordinal=pl.col("position"),
     )
 
 

@@ -272,7 +272,7 @@ _SETTINGS = """\
 #   graphrag index --root . --skip-validation
 #   graphrag query "How do orders relate to customers?" --root . --method global
 #
-# Do not run the workflows extract_graph or finalize_graph: they would replace ids and types.
+# Do not run the workflows extract_graph or finalize_graph on it: they would replace ids and types.
 completion_models:
   default_completion_model:
     model_provider: openai
@@ -305,6 +305,17 @@ vector_store:
   # Length of the embedding model's vectors; delete output/lancedb after changing it.
   vector_size: 1536
 workflows: [create_communities, create_community_reports, generate_text_embeddings]
+# To extract another graph from input/ with a model instead, in another copy of this folder, replace the line above by:
+#
+# workflows: [load_input_documents, create_base_text_units, create_final_documents, extract_graph, finalize_graph,
+#             create_communities, create_final_text_units, create_community_reports, generate_text_embeddings]
+# extract_graph:
+#   prompt: prompts/extract_graph.txt
+#   entity_types: [SQLTABLE, SQLVIEW, SQLCOLUMN, ORGANIZATION, PERSON, GROUP, GEO, FACILITY, PROCESS, PRODUCT, METRIC]
+#   max_gleanings: 0
+# chunking:
+#   size: 4000  # tokens; a table must fit into one chunk
+#   overlap: 0
 cluster_graph:
   max_cluster_size: 50
   # true would drop every table outside the largest connected part of the schema.

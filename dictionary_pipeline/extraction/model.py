@@ -23,6 +23,7 @@ EDGE_TYPES = (
     "REFERENCES",
     "IS_CREATED_USING",
     "IS_FOREIGN_KEY_REF_FOR",
+    "IS_DERIVED_FROM",
     "IS_FOREIGN_KEY_IN",
     "IS_PRIMARY_KEY_OF",
     "HAS_COLUMN",
@@ -34,6 +35,7 @@ GraphRAG shows a report writer only the first edges of each node, so row order i
 - REFERENCES: table -> table that a foreign key of it points to.
 - IS_CREATED_USING: view -> table or view that it reads directly.
 - IS_FOREIGN_KEY_REF_FOR: foreign key column -> the parent's column it refers to.
+- IS_DERIVED_FROM: column of a view -> a column of its direct source that its values come from.
 - IS_FOREIGN_KEY_IN: foreign key column -> the table that contains it.
 - IS_PRIMARY_KEY_OF: primary key column -> its table.
 - HAS_COLUMN: table or view -> its column.

@@ -87,6 +87,8 @@ def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
                 files.add(f"graph/{path}", content.encode())
         for name, svg in sorted(inputs.diagrams.items()):
             files.add(f"diagrams/{name}.svg", svg)
+        for path, log in sorted(inputs.drift_files.items()):
+            files.add(path, log)
     return Bundle(files.content(), dict(sorted(files.files.items())), _facts(inputs, values), _stubs(inputs))
 
 

@@ -50,6 +50,8 @@ class BundleInputs:
     """The published bundle, whose coarse estimates are kept while they are near enough."""
     diagrams: Mapping[str, bytes] = field(default_factory=dict)
     """Name under `diagrams/` -> SVG; pictures show names and types, never values."""
+    drift_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Published path -> content of the months of the drift log."""
 
     @property
     def withheld(self) -> pl.DataFrame:

@@ -1,0 +1,196 @@
+"""Drift of a run: what changed since the current manifest, and the log that the next one publishes.
+
+The baseline is what the current manifest describes, so a run that failed loses no change. The
+moment of detection is kept in the state before anything is published: a retry of a killed run
+writes the same bytes, and once the manifest is swapped there is nothing left to detect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import polars as pl
+
+from dictionary_pipeline import handover, jsontext
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.diffing import Side, catalog_of, compare
+from dictionary_pipeline.drift.diff import Profiles, compare_catalogs
+from dictionary_pipeline.drift.log import appended, is_log, rewritten
+from dictionary_pipeline.drift.model import SEVERITIES, Drift
+from dictionary_pipeline.drift.record import Detection, Entry, Step, entries_of, moment
+from dictionary_pipeline.introspection.hidden import hide_columns
+from dictionary_pipeline.introspection.selection import select
+from dictionary_pipeline.publishing.manifest import FileInfo
+from dictionary_pipeline.publishing.previous import PreviousBundle, read_object
+from dictionary_pipeline.publishing.scrub import MASK, scrub_catalog, scrub_prose
+from dictionary_pipeline.publishing.sealed import Recogniser, Sealed
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
+from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.sampling.privacy import hidden_of
+from dictionary_pipeline.sampling.sample import SampleResult
+from dictionary_pipeline.state import StageState, load_stage, save_stage
+
+BREAKING_CHECK = "no_breaking_drift"
+_BASELINE = "drift_baseline"
+_DETECTIONS = ".state/drift_detections.json"
+_FORMAT = 1
+_QUOTING = frozenset(
+    {"default_changed", "check_changed", "view_definition_changed", "comment_changed", "generated_changed"}
+)
+"""Kinds whose before and after are texts that can quote values."""
+_LABELS = frozenset({"enum_value_added", "enum_value_removed"})
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The drift of one run."""
+
+    drift: Drift
+    entries: tuple[Entry, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Path in the bundle -> content, of every month of the log."""
+
+    def metrics(self) -> dict[str, int]:
+        """How many changes there are, and of the severities that matter."""
+        found = [change.severity for change in self.drift.changes]
+        return {
+            "drift_changes": len(found),
+            "drift_breaking": found.count("breaking"),
+            "drift_risky": found.count("risky"),
+        }
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The changes, worst first."""
+        rows = [
+            (change.severity, change.kind, change.object, change.before, change.after, ", ".join(change.consumers))
+            for change in self.drift.changes[:MAX_TABLE_ROWS]
+        ]
+        names = ("severity", "change", "object", "before", "after", "used_by")
+        return {"drift": pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")}
+
+    def check(self) -> Check:
+        """Whether nothing broke that readers relied on."""
+        breaking = [change for change in self.drift.changes if change.severity == SEVERITIES[0]]
+        if not breaking:
+            return Check(BREAKING_CHECK, True, "Nothing changed since the last publish that breaks queries or joins.")
+        first = f"{breaking[0].kind} {breaking[0].object}"
+        text = f"Nothing changed that breaks queries or joins: no, first of {len(breaking)}: {first}"
+        return Check(BREAKING_CHECK, False, text, len(breaking))
+
+
+def record_drift(
+    run: PipelineRun, snapshot: StageState, samples: StageState, previous: PreviousBundle | None, sealed: Sealed
+) -> Recorded:
+    """Compare the snapshot with what is published, and continue the log.
+
+    Args:
+        snapshot: State of `schema_snapshot`.
+        samples: State of `column_samples`, whose verdicts say which texts may be shown.
+        previous: The published bundle; without one there is no drift.
+        sealed: Values of withheld columns, which no text may show.
+    """
+    if previous is None:
+        return Recorded(Drift(()))
+    catalog, result = handover.catalog_from(snapshot), handover.samples_from(samples)
+    drift = _drift(run, catalog, result, previous, sealed)
+    kept = _carried_over(run.store, previous, result.sensitivity, sealed)
+    entries = _entries(run, drift, Step(previous.manifest.schema_fingerprint, catalog.fingerprint), previous)
+    return Recorded(drift, entries, appended(kept, entries))
+
+
+def keep_baseline(store: Store, snapshot: StageState, files: Mapping[str, FileInfo]) -> None:
+    """Keep the catalog behind a publish for the next comparison: it holds more than the bundle does.
+
+    Losing it, or dying before it is kept, costs precision only: the bundle itself is the baseline then.
+    """
+    key = _baseline_key(snapshot.facts["fingerprint"], files)
+    known = load_stage(store, _BASELINE, only=())
+    if known is None or known.inputs != key:
+        parts = handover.catalog_parts(replace(handover.catalog_from(snapshot), probe=None))
+        save_stage(store, _BASELINE, *parts, key)
+
+
+def _drift(
+    run: PipelineRun, catalog: Catalog, samples: SampleResult, previous: PreviousBundle, sealed: Sealed
+) -> Drift:
+    fingerprint = previous.manifest.schema_fingerprint
+    if fingerprint is not None and fingerprint == catalog.fingerprint:
+        return Drift(())
+
+    def shown(side: Catalog) -> Catalog:
+        # What the configuration no longer selects is not gone from the database.
+        selection = run.config.selection
+        chosen = hide_columns(select(side, selection), selection.columns)
+        return scrub_catalog(replace(chosen, problems=side.problems), samples.sensitivity, sealed)
+
+    after = scrub_catalog(catalog, samples.sensitivity, sealed)
+    kept = load_stage(run.store, _BASELINE)
+    if kept is not None and kept.inputs == _baseline_key(fingerprint, previous.manifest.files):
+        profiles = Profiles(previous.value_profiles, samples.profiles) if previous.value_profiles is not None else None
+        before = shown(handover.catalog_from(kept))
+        return compare_catalogs(before, after, human=run.config.human, profiles=profiles, database=run.config.name)
+    published = Side(run.config.name, shown(catalog_of(previous)), is_bundle=True, profiles=previous.value_profiles)
+    return compare(published, Side(run.config.name, after, is_bundle=False, profiles=samples.profiles)).drift
+
+
+def _baseline_key(fingerprint: str | None, files: Mapping[str, FileInfo]) -> dict[str, str]:
+    """Names the published catalog that a kept one belongs to."""
+    catalog = {path: info.sha256 for path, info in files.items() if path.startswith("catalog/")}
+    return {"published": jsontext.digest([fingerprint, catalog])}
+
+
+def _entries(run: PipelineRun, drift: Drift, step: Step, previous: PreviousBundle) -> tuple[Entry, ...]:
+    """Entries of all changes; new ones are detected now, which is kept before anything is published."""
+    if not drift.changes:
+        return ()
+    seen = _detections(run.store, previous.sha256)
+    now = Detection(moment(datetime.now(UTC)), run.run_id)
+    entries = entries_of(drift.changes, step, now, seen)
+    found = {entry.key: Detection(entry.detected_at, entry.run_id) for entry in entries}
+    if found != seen:
+        document = {"format": _FORMAT, "manifest": previous.sha256, "detections": found}
+        run.store.write(_DETECTIONS, jsontext.pretty(document).encode())
+    return entries
+
+
+def _detections(store: Store, manifest: str) -> dict[str, Detection]:
+    """What an earlier run detected against the same manifest; nothing when that was lost or damaged."""
+    data = store.read(_DETECTIONS)
+    try:
+        document = json.loads(data) if data is not None else None
+        if document is None or (document["format"], document["manifest"]) != (_FORMAT, manifest):
+            return {}
+        return {key: Detection(str(when), str(who)) for key, (when, who) in document["detections"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _carried_over(
+    store: Store, previous: PreviousBundle, sensitivity: pl.DataFrame, sealed: Sealed
+) -> dict[str, bytes]:
+    """Every month published so far, without what shows a value that is withheld by now."""
+    months = {path: read_object(store, info) for path, info in previous.manifest.files.items() if is_log(path)}
+    hidden = hidden_of(sensitivity)
+    if not months or hidden.is_empty():
+        return months
+    names = set(hidden.select("schema", "table", "column").iter_rows())
+    columns = {name[2].casefold() for name in names}
+    recogniser = Recogniser(sealed)
+
+    def cleaned(entry: Entry) -> Entry:
+        texts = [entry.before, entry.after]
+        is_hidden = (entry.schema, entry.table, entry.column) in names
+        if entry.kind in _LABELS and is_hidden:
+            texts = [MASK if text else text for text in texts]
+        elif entry.kind in _QUOTING:
+            mentioned = is_hidden or any(column in text.casefold() for text in texts for column in columns)
+            if mentioned:
+                texts = [scrub_prose(text) for text in texts]
+        before, after = (recogniser.masked(text, MASK) for text in texts)
+        return replace(entry, before=before, after=after)
+
+    return {path: rewritten(content, cleaned) for path, content in months.items()}

@@ -1,0 +1,88 @@
+"""The command that works on published graphs: `merge-graph`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from dictionary_pipeline import frames
+from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.extraction.exports import graph_texts
+from dictionary_pipeline.extraction.graphrag import graphrag_frames, graphrag_settings
+from dictionary_pipeline.extraction.merge import NamedGraph, merge_graphs
+from dictionary_pipeline.extraction.readme import expected_report_calls
+from dictionary_pipeline.publishing.local import file_errors
+from dictionary_pipeline.publishing.reading import PublishedBundle
+from dictionary_pipeline.store_commands import open_published
+from dictionary_pipeline.terminal import say
+
+_IDS = "ids.parquet"
+_INPUT = "graph/input/"
+
+
+def merge_published(locations: Sequence[str], folder: Path, project: Path | None) -> int:
+    """`merge-graph`: write one graph folder for several published databases.
+
+    Raises:
+        ConfigurationError: a database is named twice, or the folder holds something else.
+    """
+    bundles = [open_published(location, project) for location in locations]
+    names = [bundle.manifest.database for bundle in bundles]
+    if len(set(names)) < len(names):
+        raise ConfigurationError("a database is named twice", where=", ".join(names), fix="Name each database once.")
+    with file_errors(folder):
+        if folder.exists() and not (folder / _IDS).exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigurationError(
+                "the folder holds something other than a merged graph", where=str(folder), fix="Name an empty folder."
+            )
+        previous = pl.read_parquet(folder / _IDS) if (folder / _IDS).exists() else None
+    graph = merge_graphs([_graph(bundle) for bundle in bundles], previous)
+    rag = graphrag_frames(graph.entities, graph.edges, graph.ids)
+    texts = graph_texts(graph, rag, _documents(bundles)) | {"settings.yaml": graphrag_settings()}
+    tables = {f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__}
+    with file_errors(folder):
+        for path in (folder / "input").glob("*.txt"):
+            if f"input/{path.name}" not in texts:
+                path.unlink()
+        for name, text in texts.items():
+            _place(folder, name).write_bytes(text.encode())
+        for name, frame in ({"edges.parquet": graph.edges} | tables | {_IDS: graph.ids}).items():
+            frame.write_parquet(_place(folder, name))
+    calls = expected_report_calls(rag)
+    say(
+        f"{folder}: {graph.entities.height} entities and {graph.edges.height} edges of {len(names)} databases; "
+        f"GraphRAG will ask for {calls.fewest} to about {calls.most} reports."
+    )
+    return 0
+
+
+def _place(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _graph(bundle: PublishedBundle) -> NamedGraph:
+    """The whole graph: the entities of `output/` may be tables only."""
+    try:
+        listed = pl.read_csv(io.BytesIO(bundle.read("graph/neo4j/entities.csv")), infer_schema=False)
+        edges = bundle.frame("graph/edges")
+    except KeyError:
+        raise ConfigurationError(
+            "the bundle holds no graph to merge", where=bundle.location, fix="Run the database again, then merge."
+        ) from None
+    naming = {"title:ID": "title", ":LABEL": "type", "is_stub:boolean": "is_stub"}
+    entities = listed.rename(naming).with_columns(pl.col("is_stub") == "true")
+    return NamedGraph(bundle.manifest.database, frames.fit(entities, frames.GRAPH_ENTITIES), edges)
+
+
+def _documents(bundles: Sequence[PublishedBundle]) -> dict[str, str]:
+    return {
+        f"{bundle.manifest.database}.{path.removeprefix(_INPUT)}": bundle.read(path).decode()
+        for bundle in bundles
+        for path in bundle.paths
+        if path.startswith(_INPUT)
+    }

@@ -1,0 +1,232 @@
+"""Texts that no person has approved yet, in the order in which looking at them pays most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from dictionary_pipeline import handover
+from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.resolved import HumanKnowledge
+from dictionary_pipeline.enrichment import human_text
+from dictionary_pipeline.enrichment.rejected import is_rejected, rejected_texts, text_hash
+from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.human_yaml import HumanEdit
+from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.relationships.model import RelationshipGraph
+from dictionary_pipeline.stages import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
+from dictionary_pipeline.state import StageState, load_stage
+from dictionary_pipeline.writing import MODEL_STATE
+
+Kind = Literal["entity_name", "definition", "column"]
+_CONFIDENCE = {"low": 0, "medium": 1, None: 2, "high": 3}
+"""What is looked at first; derived texts have no confidence of their own."""
+_KINDS = {"definition": 0, "entity_name": 1, "column": 2}
+_MOST_VALUES = 12
+
+_Name = tuple[str, str, str | None]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A published text that no person has written or approved."""
+
+    schema: str
+    table: str
+    column: str | None
+    kind: Kind
+    text: str
+    origin: Literal["model", "derived"]
+    confidence: str | None
+    """high, medium or low, as the model says; null for derived texts."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What is known about the object, for people."""
+
+    @property
+    def name(self) -> str:
+        """The object, for people."""
+        return ".".join(part for part in (self.schema, self.table, self.column) if part is not None)
+
+    @property
+    def hash(self) -> str:
+        """What a rejection is kept under: of the text, so that another text is proposed again."""
+        return text_hash(self.text)
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        names = ("schema", "table", "column", "kind", "text", "origin", "confidence", "hash")
+        return {**{name: getattr(self, name) for name in names}, "facts": dict(self.facts)}
+
+    def accepted(self, text: str | None = None) -> HumanEdit:
+        """The edit that makes it a person's word.
+
+        Args:
+            text: What the person wrote instead; then it is not marked as approved.
+        """
+        said = self.text if text is None else text
+        origin = self.origin if text is None else None
+        if self.kind == "entity_name":
+            return HumanEdit(self.schema, self.table, entity_name=said, approved_from=origin)
+        return HumanEdit(self.schema, self.table, self.column, description=said, approved_from=origin)
+
+    def rejected(self) -> HumanEdit:
+        """The edit that keeps it from being proposed, or published, again."""
+        return HumanEdit(self.schema, self.table, self.column, rejected=(self.hash,))
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """What the last run of a database left."""
+
+    catalog: Catalog
+    graph: RelationshipGraph
+    definitions: StageState
+    profiles: pl.DataFrame
+
+
+def last_run(store: Store, name: str) -> LastRun:
+    """Read what the last run left.
+
+    Raises:
+        ConfigurationError: there was none.
+        StoreError: the store cannot be read.
+    """
+    states = [load_stage(store, stage) for stage in (SNAPSHOT, RELATIONS, DEFINITIONS, SAMPLES)]
+    found = [state for state in states if state is not None]
+    if len(found) < len(states):
+        raise ConfigurationError(
+            f"there is no finished run of {name} yet", where=store.location, fix=f"Run `data_dictionary run {name}`."
+        )
+    snapshot, relations, definitions, samples = found
+    return LastRun(
+        handover.catalog_from(snapshot),
+        handover.relations_from(relations),
+        definitions,
+        handover.samples_from(samples).profiles,
+    )
+
+
+def list_drafts(run: LastRun, human: HumanKnowledge) -> list[Draft]:
+    """Texts to review: of the model where one wrote, else the derived ones.
+
+    Most referred-to tables come first; within a table what the model is least sure of.
+
+    Args:
+        human: As the configuration says now, which may be more than the last run knew.
+    """
+    spoken, rejected = _spoken(run.catalog, human), rejected_texts(human)
+    facts = _Facts(run)
+    found = [
+        draft
+        for draft in _drafts(run, facts)
+        if (draft.kind == "entity_name", (draft.schema, draft.table, draft.column)) not in spoken
+        and not is_rejected(rejected, draft.schema, draft.table, draft.column, draft.text)
+    ]
+    ordinals = {(s, t, c): at for at, (s, t, c) in enumerate(run.catalog.columns.select(_COLUMN).iter_rows())}
+
+    def order(draft: Draft) -> tuple[Any, ...]:
+        importance = facts.degree[(draft.schema, draft.table)]
+        at = ordinals.get((draft.schema, draft.table, draft.column or ""), -1)
+        return -importance, draft.schema, draft.table, _CONFIDENCE[draft.confidence], _KINDS[draft.kind], at
+
+    return sorted(found, key=order)
+
+
+_TABLE = ["schema", "table"]
+_COLUMN = [*_TABLE, "column"]
+
+
+def _drafts(run: LastRun, facts: _Facts) -> Iterator[Draft]:
+    texts = run.definitions.frames.get(MODEL_STATE)
+    rows = [] if texts is None else texts.filter(pl.col("text").is_not_null()).rows()
+    confidence = {(kind, schema, table, column): sure for schema, table, column, kind, _, sure in rows}
+    origins: tuple[Literal["model", "derived"], ...] = ("model",) if rows else ("derived",)
+    definitions = handover.definitions_from(run.definitions)
+    for schema, table, name, name_origin, text, origin in definitions.tables.iter_rows():
+        about = facts.table(schema, table)
+        # A derived name is the table's own, split into words: nothing to judge.
+        for kind, said, source in (("entity_name", name, name_origin), ("definition", text, origin)):
+            if source in origins and said and (kind == "definition" or source == "model"):
+                sure = confidence.get((kind, schema, table, None))
+                yield Draft(schema, table, None, kind, said, source, sure, about)  # type: ignore[arg-type]
+    for schema, table, column, text, origin in definitions.columns.iter_rows():
+        if origin in origins and text:
+            sure = confidence.get(("column", schema, table, column))
+            yield Draft(schema, table, column, "column", text, origin, sure, facts.column(schema, table, column))
+
+
+def _spoken(catalog: Catalog, human: HumanKnowledge) -> set[tuple[bool, _Name]]:
+    """What people have words for: whether it is the entity name, and the object."""
+    people = human_text.match(catalog, human)
+    tables = people.tables.select(_TABLE).iter_rows()
+    named = people.entity_names.select(_TABLE).iter_rows()
+    columns = people.columns.select(_COLUMN).iter_rows()
+    return {
+        *((False, (schema, table, None)) for schema, table in tables),
+        *((True, (schema, table, None)) for schema, table in named),
+        *((False, (schema, table, column)) for schema, table, column in columns),
+    }
+
+
+class _Facts:
+    """What a person needs in order to judge a text."""
+
+    def __init__(self, run: LastRun) -> None:
+        links = run.graph.relationships.filter("accepted").select(
+            "from_schema", "from_table", "from_columns", "to_schema", "to_table", "to_columns"
+        )
+        self.degree: Counter[tuple[str, str]] = Counter()
+        self._references: dict[tuple[str, str], list[str]] = {}
+        self._of_column: dict[tuple[str, str, str], str] = {}
+        for schema, table, columns, to_schema, to_table, to_columns in links.iter_rows():
+            self.degree[(schema, table)] += 1
+            self.degree[(to_schema, to_table)] += 1
+            target = f"{to_schema}.{to_table}({', '.join(to_columns or ())})"
+            self._references.setdefault((schema, table), []).append(f"{', '.join(columns)} -> {target}")
+            for column in columns:
+                self._of_column[(schema, table, column)] = target
+        self._roles = {(s, t): role for s, t, role in run.graph.roles.select(*_TABLE, "role").iter_rows()}
+        self._keys = {
+            (s, t): columns
+            for s, t, kind, columns in run.graph.keys.select(*_TABLE, "kind", "columns").iter_rows()
+            if kind == "primary"
+        }
+        self._types = {
+            tuple(row[:3]): row[3:] for row in run.catalog.columns.select(*_COLUMN, "data_type", "is_nullable").rows()
+        }
+        # Only what is published as well: withheld columns have neither samples nor values.
+        shown = run.profiles.filter(status="ok").select(*_COLUMN, "samples", "allowed_values").rows()
+        self._values = {(s, t, c): (samples, allowed) for s, t, c, samples, allowed in shown}
+
+    def table(self, schema: str, table: str) -> dict[str, str]:
+        place = (schema, table)
+        return _said(
+            role=self._roles.get(place),
+            key=", ".join(self._keys.get(place, ())),
+            references="; ".join(self._references.get(place, ())),
+            relationships=str(self.degree[place]),
+        )
+
+    def column(self, schema: str, table: str, column: str) -> dict[str, str]:
+        name = (schema, table, column)
+        data_type, nullable = self._types.get(name, (None, None))
+        samples, allowed = self._values.get(name, (None, None))
+        return _said(
+            type=f"{data_type}{' not null' if nullable is False else ''}" if data_type else None,
+            key="primary" if column in self._keys.get((schema, table), ()) else None,
+            refers_to=self._of_column.get(name),
+            values=_listed(allowed),
+            samples=_listed(samples) if not allowed else None,
+        )
+
+
+def _listed(values: Iterable[str] | None) -> str:
+    return ", ".join(list(values or ())[:_MOST_VALUES])
+
+
+def _said(**facts: str | None) -> dict[str, str]:
+    return {name: text for name, text in facts.items() if text}
