@@ -17,6 +17,10 @@ from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import StageState
 
+SNAPSHOT, SAMPLES, RELATIONS = "schema_snapshot", "column_samples", "relationship_graph"
+DEFINITIONS, GRAPH, PUBLISHED = "entity_definitions", "knowledge_graph", "published_dictionary"
+"""Names of the stages, which are the names of their states and of Dagster's assets."""
+
 _RELATION_FRAMES: Mapping[str, frames.Schema] = {
     "relationships": frames.RELATIONSHIPS,
     "keys": frames.KEYS,

@@ -16,6 +16,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.previous import read_previous
@@ -25,7 +26,6 @@ from dictionary_pipeline.run import database_store
 from dictionary_pipeline.sampling.plan import Action, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, withheld_of
 from dictionary_pipeline.sampling.verdicts import Judge
-from dictionary_pipeline.stages import DEFINITIONS, RELATIONS, SAMPLES
 from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.terminal import complain, say
 from dictionary_pipeline.writing import PlannedRequests, planned_requests

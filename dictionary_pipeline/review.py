@@ -15,10 +15,10 @@ from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.enrichment import human_text
 from dictionary_pipeline.enrichment.rejected import is_rejected, rejected_texts, text_hash
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.human_yaml import HumanEdit
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
-from dictionary_pipeline.stages import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.state import StageState, load_stage
 from dictionary_pipeline.writing import MODEL_STATE
 

@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from dictionary_pipeline import drifting, handover, jsontext, withholding, writing
+from dictionary_pipeline.bundling import bundle_inputs
 from dictionary_pipeline.engines.metering import usage, usage_metrics
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
-from dictionary_pipeline.extraction.documents import input_documents
 from dictionary_pipeline.extraction.exact import build_graph
-from dictionary_pipeline.extraction.exports import graph_texts
-from dictionary_pipeline.extraction.graphrag import graph_keys, graphrag_frames, graphrag_settings
+from dictionary_pipeline.extraction.graphrag import graph_keys
 from dictionary_pipeline.extraction.ids import extend_ids
 from dictionary_pipeline.extraction.model import KnowledgeGraph
+from dictionary_pipeline.handover import DEFINITIONS, GRAPH, PUBLISHED, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.introspection.snapshot import take_snapshot
-from dictionary_pipeline.problems import Problem, sorted_unique
-from dictionary_pipeline.publishing.bundle import Bundle, BundleInputs, build_bundle
+from dictionary_pipeline.problems import Problem
+from dictionary_pipeline.publishing.bundle import Bundle, build_bundle
 from dictionary_pipeline.publishing.differences import compare_bundles
 from dictionary_pipeline.publishing.index import list_database
 from dictionary_pipeline.publishing.lease import Lease
@@ -38,7 +38,6 @@ from dictionary_pipeline.publishing.scrub import scrub_catalog
 from dictionary_pipeline.publishing.sealed import save_sealed
 from dictionary_pipeline.publishing.store import BatchStore, Store
 from dictionary_pipeline.publishing.verify import PRIVACY, Finding, require_verified, verify
-from dictionary_pipeline.relationships.diagram.diagrams import er_diagrams
 from dictionary_pipeline.relationships.relate import Evidence, relate
 from dictionary_pipeline.relationships.report import CHECKS as RELATION_CHECKS
 from dictionary_pipeline.relationships.report import relationship_report
@@ -48,8 +47,6 @@ from dictionary_pipeline.sampling.privacy import masked_of, withheld_of
 from dictionary_pipeline.sampling.sample import SampleResult, sample_tables
 from dictionary_pipeline.state import StageState, load_stage, require_stages, save_stage
 
-SNAPSHOT, SAMPLES, RELATIONS = "schema_snapshot", "column_samples", "relationship_graph"
-DEFINITIONS, GRAPH, PUBLISHED = "entity_definitions", "knowledge_graph", "published_dictionary"
 _VERDICTS = ("sensitivity",)
 
 
@@ -218,7 +215,7 @@ def published_dictionary(run: PipelineRun) -> StageReport:
     sealed = withholding.require_sealed(run.store, upstream[SAMPLES].output)
     drift = drifting.record_drift(run, upstream[SNAPSHOT], upstream[SAMPLES], previous, sealed)
     with tempfile.TemporaryDirectory(prefix="dictionary-bundle-") as staging:
-        bundle = build_bundle(Path(staging), replace(bundle_inputs(run, upstream, previous), drift_files=drift.files))
+        bundle = build_bundle(Path(staging), bundle_inputs(run.config, upstream, previous, drift.files))
         findings = verify(bundle, sealed)
         gates = _gates(findings)
         try:
@@ -325,47 +322,6 @@ STAGES: tuple[StageSpec, ...] = (
         ("bundle_is_valid", "no_sensitive_values_published", "dictionary_is_complete", drifting.BREAKING_CHECK),
     ),
 )
-
-
-def bundle_inputs(
-    run: PipelineRun, upstream: Mapping[str, StageState], previous: PreviousBundle | None
-) -> BundleInputs:
-    """Everything that the bundle is built from, as the stages left it."""
-    catalog = handover.catalog_from(upstream[SNAPSHOT])
-    samples = handover.samples_from(upstream[SAMPLES])
-    relations = handover.relations_from(upstream[RELATIONS])
-    definitions = handover.definitions_from(upstream[DEFINITIONS])
-    graph = handover.graph_from(upstream[GRAPH])
-    rag = graphrag_frames(graph.entities, graph.edges, graph.ids)
-    graph_files: dict[str, pl.DataFrame | str] = {
-        "edges.parquet": graph.edges,
-        "ids.parquet": graph.ids,
-        "settings.yaml": graphrag_settings(),
-        **{f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__},
-        **graph_texts(graph, rag, input_documents(catalog, samples.profiles, relations, definitions)),
-    }
-    problems = [*samples.problems, *definitions.problems]
-    return BundleInputs(
-        catalog=catalog,
-        profiles=samples.profiles,
-        values=samples.values,
-        relationships=relations.relationships,
-        keys=relations.keys,
-        lineage=relations.lineage,
-        roles=relations.roles,
-        join_graph=relations.join_graph,
-        table_definitions=definitions.tables,
-        column_definitions=definitions.columns,
-        sensitivity=samples.sensitivity,
-        graph_files=graph_files,
-        problems=sorted_unique(problems),
-        config=run.config,
-        previous=previous,
-        diagrams={
-            diagram.name: diagram.svg()
-            for diagram in er_diagrams(catalog, relations.relationships, relations.keys, relations.roles)
-        },
-    )
 
 
 def _previous_samples(run: PipelineRun) -> SampleResult | None:
