@@ -114,9 +114,8 @@ class AzureStore:
         )
         with self._context.errors(key):
             try:
-                return str(self._upload(key, data, **condition)["etag"])
-            except ResourceModifiedError:
-                pass
+                with suppress(ResourceModifiedError):
+                    return str(self._upload(key, data, **condition)["etag"])
             except ResourceExistsError as error:
                 _require_blob_exists(error)
         # The conflict may be with our own write, whose answer was lost and which was tried again.

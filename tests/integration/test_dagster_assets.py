@@ -58,6 +58,7 @@ def failure_texts(result: dg.ExecuteInProcessResult) -> list[str]:
 
 def test_definitions_are_loadable() -> None:
     dg.Definitions.validate_loadable(defs)
+    assert {key.path[-1] for key in defs.resolve_all_asset_keys()} == {stage.name for stage in STAGES}
 
 
 @pytest.mark.parametrize("tables", [3, 1000])

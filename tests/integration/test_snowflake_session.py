@@ -166,7 +166,7 @@ def test_an_expired_session_is_a_connection_error_so_that_the_next_one_logs_in_a
     server: SnowflakeServer, code: str
 ) -> None:
     server.faults.add(Fault("^SELECT", "error", code=code, state="08001", times=2))
-    failure(ConnectionFailed, server)
+    assert failure(ConnectionFailed, server).retryable
 
 
 def test_a_slow_statement_ends_at_its_time_budget_and_the_session_goes_on(server: SnowflakeServer) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -270,10 +271,8 @@ def _credential(settings: ModelSettings) -> Callable[[], str]:
     )
 
     def token() -> str:
-        try:
+        with suppress(AzureError):  # raised outside, so that its text does not travel along
             return provider()
-        except AzureError:
-            pass
         raise ConfigurationError(
             "Entra ID gives no token", where=_WHERE, fix="Sign in, or check the identity and its role on the resource."
         )

@@ -153,8 +153,8 @@ def test_a_lease_as_written_by_another_host_holds(store: LocalStore) -> None:
 )
 def test_content_that_no_run_wrote_holds_nothing(content: bytes, store: LocalStore) -> None:
     store.write(LEASE_KEY, content)
-    with hold_lease(store, owner="r1"):
-        pass
+    with hold_lease(store, owner="r1") as lease:
+        assert lease.owner == "r1"
 
 
 def test_a_store_that_fails_while_releasing_does_not_hide_the_runs_own_error(store: LocalStore, tmp_path: Path) -> None:

@@ -111,8 +111,8 @@ def test_a_hashed_number_is_still_the_persons() -> None:
 
 def test_odd_evidence_does_not_stop_the_detector() -> None:
     for text in ("", " ", "\x00", "@", "+", "((((", "a" * 5000, "9" * 400, "🦉", "\n\n", "{", '{"a":', "1.2.3.4.5"):
-        judge("x", text)
-        judge(text, text, table=text, comment=text, siblings=(text,))
+        verdicts = judge("x", text), judge(text, text, table=text, comment=text, siblings=(text,))
+        assert all(verdict is None or 0 <= verdict.confidence <= 1 for verdict in verdicts), text
 
 
 def test_a_name_and_a_form_that_agree_give_one_reason() -> None:
