@@ -145,9 +145,9 @@ def test_a_defect_is_told_by_kind_and_place_only(
         raise ValueError("value of a customer")
 
     add_sqlite_database(project, "x", 1)
-    monkeypatch.setattr("dictionary_pipeline.stages.take_snapshot", broken)
+    monkeypatch.setattr("dictionary_pipeline.stages.snapshot.take_snapshot", broken)
     result = refresh(instance)
     [text] = failure_texts(result)
-    assert "unexpected ValueError at dictionary_pipeline/stages.py:" in text
+    assert "unexpected ValueError at dictionary_pipeline/stages/snapshot.py:" in text
     assert not [event for event in result.all_events if "value of a customer" in serialize_value(event)]
     assert not [event for event in result.all_events if event.is_step_up_for_retry]

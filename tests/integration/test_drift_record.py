@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dictionary_pipeline import drifting, stages
+from dictionary_pipeline import drifting
 from dictionary_pipeline.config.resolved import ColumnRule, ConnectionSpec, DatabaseConfig, PrivacyPolicy, Selection
 from dictionary_pipeline.errors import StoreError
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.stages import publish as publish_stage
 
 SCHEMA = """
 CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT, kind TEXT DEFAULT 'plain');
@@ -104,7 +105,7 @@ def test_a_run_that_dies_loses_no_drift_and_its_retry_writes_the_first_detection
         raise StoreError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stages, dies_in, die)
+        patch.setattr(publish_stage, dies_in, die)
         killed = database.run()
     assert killed.error is not None
     assert database.lines() == []

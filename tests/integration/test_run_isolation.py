@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from system.projects import add_sqlite_database, write_project
 
-from dictionary_pipeline import stages
 from dictionary_pipeline.commands import run_configured
 from dictionary_pipeline.config.loader import load_project
 from dictionary_pipeline.errors import LeaseHeld
@@ -17,6 +16,7 @@ from dictionary_pipeline.pipeline import run_database
 from dictionary_pipeline.publishing.lease import LEASE_KEY
 from dictionary_pipeline.report import StageReport
 from dictionary_pipeline.run import NO_OPTIONS, database_store
+from dictionary_pipeline.stages import snapshot
 
 
 def test_a_run_whose_lease_was_taken_over_writes_no_further_stage(tmp_path: Path) -> None:
@@ -43,14 +43,14 @@ def test_a_defect_met_in_one_database_does_not_cost_the_others(
     write_project(tmp_path)
     for name in ("a", "b"):
         add_sqlite_database(tmp_path, name, 2)
-    whole = stages.take_snapshot
+    whole = snapshot.take_snapshot
 
     def broken(engine: Any, *arguments: Any) -> Any:
         if engine.server == "a.db":
             raise ValueError("value of a customer")
         return whole(engine, *arguments)
 
-    monkeypatch.setattr(stages, "take_snapshot", broken)
+    monkeypatch.setattr(snapshot, "take_snapshot", broken)
     assert run_configured([], NO_OPTIONS, as_json=False, project=tmp_path) == 1
     printed = capsys.readouterr()
     assert "b: complete" in printed.out
