@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dictionary_pipeline.enrichment.facts import ColumnFacts, ColumnName, Facts, TableName
 from dictionary_pipeline.enrichment.prose import (
@@ -11,6 +12,7 @@ from dictionary_pipeline.enrichment.prose import (
     enumeration,
     sentence,
     shortened,
+    singular,
     spoken,
     spoken_singular,
     value_list,
@@ -34,6 +36,8 @@ _TYPES = {
     "xml": "an XML document",
     "binary": "binary data",
 }
+_KEY_WORDS = frozenset(["code", "fk", "id", "key", "no", "nr", "num", "number"])
+"""Last words of a referring column that say nothing about what it refers to."""
 _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "to", "until"])
 """A name ending in one of these reads `order shipped at`, not `shipped at of the order`."""
 
@@ -47,7 +51,7 @@ def column_texts(schema: str, table: str, kind: str, columns: Sequence[ColumnFac
     for column in columns:
         name = (schema, table, column.name)
         if column.name in references:
-            text = capitalised(" and ".join(references[column.name])) + _key_part(column.name, key, owner)
+            text = _referring(column.name, references[column.name]) + _key_part(column.name, key, owner)
         elif key == (column.name,):
             text = f"Identifier of the {owner} (primary key)"
         else:
@@ -61,15 +65,35 @@ def _view_name(view: str) -> str:
     return name if name.endswith("view") else f"{name} view"
 
 
-def _references(table: TableName, facts: Facts) -> dict[str, list[str]]:
-    """What each foreign key column refers to, one phrase per key."""
-    phrases: dict[str, list[str]] = defaultdict(list)
+class _Target(NamedTuple):
+    """What a foreign key column refers to."""
+
+    thing: str
+    """One row of the parent, spoken."""
+    phrase: str
+
+
+def _referring(column: str, targets: Sequence[_Target]) -> str:
+    """`Refers to store (...)`; a column that names another role says so: `Manager, refers to employee (...)`."""
+    phrases = " and ".join(target.phrase for target in targets)
+    role = spoken(column).split(" ")
+    while len(role) > 1 and role[-1] in _KEY_WORDS:
+        role.pop()
+    if any(set(map(singular, role)) <= {*target.thing.split(" "), *_KEY_WORDS} for target in targets):
+        return capitalised(phrases)
+    return capitalised(f"{' '.join(role)}, {phrases}")
+
+
+def _references(table: TableName, facts: Facts) -> dict[str, list[_Target]]:
+    """What each foreign key column refers to, one per key."""
+    phrases: dict[str, list[_Target]] = defaultdict(list)
     for parent in facts.parents.get(table, ()):
         verb = "appears to refer to" if parent.inferred else "refers to"
         place = parent.place(table)
         for position, column in enumerate(parent.columns):
             target = f"{place}.{parent.parent_columns[position]}" if position < len(parent.parent_columns) else place
-            phrases[column].append(f"{verb} {spoken_singular(parent.table)} ({target})")
+            thing = spoken_singular(parent.table)
+            phrases[column].append(_Target(thing, f"{verb} {thing} ({target})"))
     return phrases
 
 

@@ -14,8 +14,9 @@ from dictionary_pipeline.enrichment.prose import (
     spoken_singular,
     value_list,
 )
+from dictionary_pipeline.enrichment.synonyms import gloss
 
-LIMIT = 400
+LIMIT = 480
 _LEAD_LIMIT = 300
 _VIEW_KINDS = {"view": "View", "materialized_view": "Materialized view"}
 _OPENINGS = {
@@ -58,13 +59,13 @@ _HOUSEKEEPING = frozenset(["created", "updated", "modified", "inserted", "delete
 
 
 def table_text(schema: str, table: str, kind: str, columns: Sequence[ColumnFacts], facts: Facts) -> str:
-    """One to a few sentences, at most 400 characters, that help to find the table."""
+    """One to a few sentences, at most 480 characters, that help to find the table."""
     sentences = [_view_lead(schema, table, kind, facts) if kind in _VIEW_KINDS else _lead(schema, table, kind, facts)]
     children = facts.children.get((schema, table))
     if children:
         names = list(dict.fromkeys(spoken_singular(child) for _, child in children))
         sentences.append(f"Referred to by {enumeration(names, 5)}.")
-    sentences += _contents(schema, table, columns, facts)
+    sentences += [*filter(None, [gloss(table)]), *_contents(schema, table, columns, facts)]
     return joined(sentences, LIMIT)
 
 

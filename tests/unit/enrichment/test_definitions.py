@@ -32,7 +32,11 @@ def test_people_come_before_the_database_and_the_database_before_derived_text(
     expected = "human" if said else "database" if commented else "derived"
     assert definitions.tables["definition_source"].to_list() == [expected]
     assert definitions.columns["definition_source"].to_list() == [expected]
-    text = {"human": "From people", "database": "From the database", "derived": "One row per order. Holds id."}
+    text = {
+        "human": "From people",
+        "database": "From the database",
+        "derived": "One row per order. Order, in other words purchase or request for goods. Holds id.",
+    }
     assert table_texts(definitions) == {"s.orders": text[expected]}
 
 

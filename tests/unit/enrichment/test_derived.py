@@ -61,24 +61,29 @@ def test_a_table_is_told_by_its_row_its_keys_its_neighbours_and_its_columns() ->
     assert texts["sales.sales_order_lines"] == (
         "Fact table with one row per sales order line, identified by order id and line number; "
         "belongs to sales order (order_id); refers to product (product_id). Referred to by shipment line. "
-        "Measures: quantity and unit price."
+        "Order, in other words purchase or request for goods. Measures: quantity and unit price."
     )
     assert texts["sales.product_tags"] == (
         "Links product (product_id) and tag (tag_id), one row per product tag, identified by product id and tag id."
     )
     assert texts["sales.shipment_lines"] == (
-        "One row per shipment line, identified by shipment id; refers to sales order line (order_id, line_number)."
+        "One row per shipment line, identified by shipment id; refers to sales order line (order_id, line_number). "
+        "Shipment, in other words parcel, consignment, delivery or goods sent."
     )
     assert texts["hr.employees"] == (
         "One row per employee, identified by employee id; belongs to person (employee_id); "
-        "refers to another employee (manager_id). Holds in/out."
+        "refers to another employee (manager_id). Employee, in other words worker, staff member or colleague. "
+        "Holds in/out."
     )
 
 
 def test_a_view_is_told_by_what_it_reads() -> None:
     text = table_texts(make_definitions(shop()))["sales.open_orders"]
 
-    assert text == "View over sales order lines and sales orders. Holds order id and total."
+    assert text == (
+        "View over sales order lines and sales orders. Order, in other words purchase or request for goods. "
+        "Holds order id and total."
+    )
 
 
 def test_columns_are_told_by_what_they_identify_refer_to_or_hold() -> None:
@@ -96,7 +101,10 @@ def test_columns_are_told_by_what_they_identify_refer_to_or_hold() -> None:
     )
     assert texts["sales.sales_orders.order_number"] == "Order number of the sales order, text; unique."
     assert texts["sales.sales_orders.placed_at"] == "Sales order placed at, a date and time."
-    assert texts["hr.employees.employee_id"] == "Refers to person (crm.persons.id); primary key of the employee."
+    assert texts["hr.employees.employee_id"] == (
+        "Employee, refers to person (crm.persons.id); primary key of the employee."
+    )
+    assert texts["hr.employees.manager_id"] == "Manager, refers to employee (employees.employee_id)."
     assert texts["sales.open_orders.total"] == "Total of the open orders view, a decimal number."
 
 
@@ -194,7 +202,7 @@ def test_texts_stay_short_whatever_the_names_and_lists() -> None:
 
     definitions = make_definitions(catalog)
 
-    assert max(len(text) for text in table_texts(definitions).values()) <= 400
+    assert max(len(text) for text in table_texts(definitions).values()) <= 480
     assert max(len(text) for text in column_texts(definitions).values()) <= 200
 
 
