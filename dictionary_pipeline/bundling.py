@@ -31,7 +31,7 @@ def bundle_inputs(
     relations = handover.relations_from(upstream[RELATIONS])
     definitions = handover.definitions_from(upstream[DEFINITIONS])
     graph = handover.graph_from(upstream[GRAPH])
-    rag = graphrag_frames(graph.entities, graph.edges, graph.ids)
+    rag = graphrag_frames(graph.entities, graph.edges, graph.ids, granularity=config.graph.granularity)
     graph_files: dict[str, pl.DataFrame | str] = {
         "edges.parquet": graph.edges,
         "ids.parquet": graph.ids,

@@ -55,6 +55,9 @@ def run(
         str, typer.Option("--force", help="Recompute kept results: samples, definitions, graph, all; comma-separated.")
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; list what would change.")] = False,
+    changed_only: Annotated[
+        bool, typer.Option("--changed-only", help="Keep samples of unchanged tables for a while.")
+    ] = False,
     json: Json = False,
     project: Project = None,
 ) -> None:
@@ -62,7 +65,8 @@ def run(
     from dictionary_pipeline.commands import run_configured
     from dictionary_pipeline.run import RunOptions
 
-    options = RunOptions(tuple(entity or ()), frozenset(part for part in force.split(",") if part), dry_run)
+    forced = frozenset(part for part in force.split(",") if part)
+    options = RunOptions(tuple(entity or ()), forced, dry_run, changed_only)
     raise typer.Exit(run_configured(names or [], options, as_json=json, project=project))
 
 
@@ -174,6 +178,37 @@ def merge_graph(
 
 
 @app.command()
+def drift(
+    words: Annotated[list[str], typer.Argument(metavar="[ack] NAME [KEY...]", help="A configured database.")],
+    since: Annotated[str | None, typer.Option("--since", help="Only what was detected from this date on.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="ack: every change that nobody acknowledged.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="ack: why the change is all right.")] = "",
+    author: Annotated[str | None, typer.Option("--author", help="ack: who says so; you by default.")] = None,
+    json: Json = False,
+    project: Project = None,
+) -> None:
+    """List changes of a schema, or acknowledge some; exit codes as of `diff`, over what nobody acknowledged."""
+    from dictionary_pipeline.drift_commands import drift as drift_command
+
+    raise typer.Exit(
+        drift_command(words, project, since=since, everything=everything, reason=reason, author=author, as_json=json)
+    )
+
+
+@app.command("push-search")
+def push_search(
+    names: Names = None,
+    full: Annotated[bool, typer.Option("--full", help="Ask the indexes what they hold, and send everything.")] = False,
+    json: Json = False,
+    project: Project = None,
+) -> None:
+    """Push published dictionaries to Azure AI Search; sends only what changed."""
+    from dictionary_pipeline.search_commands import push_named
+
+    raise typer.Exit(push_named(names or [], project, full=full, as_json=json))
+
+
+@app.command()
 def review(
     name: Annotated[str, typer.Argument(help="A configured database.")], project: Project = None, json: Json = False
 ) -> None:
@@ -197,7 +232,10 @@ def approve(
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="Schema store: its folder, the folder around it, or a single file.")],
+    path: Annotated[
+        Path,
+        typer.Argument(help="Schema store: its folder, the folder around it, or a file; or a hand edit that a run kept."),
+    ],
     name: Annotated[str, typer.Argument(help="A configured database.")],
     project: Project = None,
 ) -> None:
@@ -205,6 +243,18 @@ def import_(
     from dictionary_pipeline.people_commands import import_legacy
 
     raise typer.Exit(import_legacy(path, name, project))
+
+
+@app.command("alert-test")
+def alert_test(
+    channel: Annotated[str | None, typer.Argument(help="A channel of `alerts:`; all when none is named.")] = None,
+    project: Project = None,
+    json: Json = False,
+) -> None:
+    """Send a test message to the alert channels; exit code 1 when one is not delivered."""
+    from dictionary_pipeline.alert_commands import test_channels
+
+    raise typer.Exit(test_channels(channel, project, as_json=json))
 
 
 @app.command()

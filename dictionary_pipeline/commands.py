@@ -220,6 +220,7 @@ def _one_line(summary: RunSummary) -> str:
     metrics = {key: value for report in summary.reports for key, value in report.metrics.items()}
     withheld = f"; {metrics['columns_withheld']} columns withheld (see catalog/columns.parquet)"
     state = "complete" if summary.exit_code == 0 else f"partial, {len(summary.problems)} problems"
+    state = "not published" if summary.held else state
     return (
         f"{summary.database}: {state}; {metrics['tables']} tables, {metrics['views']} views, "
         f"{metrics['relationships']} relationships{withheld if metrics['columns_withheld'] else ''}; "

@@ -8,6 +8,7 @@ import dagster as dg
 
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.alert_sensors import build_alert_sensors
 from dictionary_pipeline.orchestration.assets import stage_assets
 from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
@@ -26,12 +27,25 @@ def _automation() -> AutomationConfig:
         return AutomationConfig()
 
 
+def _search_assets() -> list[dg.AssetsDefinition]:
+    """The asset that pushes to a search service, where `project.yml` configures one."""
+    try:
+        configured = current_project().search is not None
+    except DictionaryError:  # told already
+        configured = False
+    if not configured:
+        return []
+    from dictionary_pipeline.orchestration.search_index import search_index
+
+    return [search_index]
+
+
 automation = _automation()
 
 defs = dg.Definitions(
-    assets=stage_assets,
+    assets=[*stage_assets, *_search_assets()],
     jobs=[refresh_dictionary],
-    sensors=[build_registry_sensor(automation), build_change_sensor(automation)],
+    sensors=[build_registry_sensor(automation), build_change_sensor(automation), *build_alert_sensors()],
     schedules=[build_nightly_schedule(automation)],
     resources={"refresh_options": RefreshOptions()},
     executor=dg.in_process_executor,

@@ -13,17 +13,24 @@ import polars as pl
 
 from dictionary_pipeline import frames, jsontext
 from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog, Identity
-from dictionary_pipeline.config.resolved import Selection
+from dictionary_pipeline.config.drift_settings import DriftSettings
+from dictionary_pipeline.config.loader import load_project
+from dictionary_pipeline.config.resolved import DatabaseConfig, Selection
 from dictionary_pipeline.config.targets import resolve_target
 from dictionary_pipeline.drift.diff import Profiles, compare_catalogs
 from dictionary_pipeline.drift.model import SEVERITIES, Change, Drift, Facts, Severity
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.handover import SAMPLES
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.manifest import MANIFEST_KEY
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
+from dictionary_pipeline.renaming import rename_patch, renames_of
+from dictionary_pipeline.run import database_store
+from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.terminal import complain, say
+from dictionary_pipeline.withholding import scrub_known
 
 EXIT_CODES: dict[Severity | None, int] = {None: 0, "cosmetic": 4, "safe": 4, "risky": 5, "breaking": 6}
 PARTIAL = 3
@@ -42,6 +49,8 @@ class Side:
     catalog: Catalog
     is_bundle: bool
     profiles: pl.DataFrame | None = None
+    config: DatabaseConfig | None = None
+    """Of a configured database."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ class Outcome:
     before: str
     after: str
     drift: Drift
+    patch: str = ""
+    """Edit of the database's YAML file that follows its renames."""
 
     @property
     def exit_code(self) -> int:
@@ -82,6 +93,7 @@ class Outcome:
             "suspicious": drift.suspicious,
             "notes": list(drift.notes),
             "counts": self.counts(),
+            "proposed_edit": self.patch,
             "changes": [{**asdict(change), "consumers": list(change.consumers)} for change in drift.changes],
         }
 
@@ -94,9 +106,7 @@ class Outcome:
                 yield f"          {_plain(change.reason)}"
             if change.consumers:
                 yield f"          used by {_plain(', '.join(change.consumers), 10 * _LONGEST)}"
-            if change.patch:
-                yield "          proposed edit:"
-                yield from (f"            {_plain(line, 10 * _LONGEST)}" for line in change.patch.splitlines())
+        yield from edit_lines(self.patch)
 
     def markdown(self) -> Iterator[str]:
         """For pull requests and messages."""
@@ -112,6 +122,8 @@ class Outcome:
                 ", ".join(change.consumers),
             )
             yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+        if self.patch:
+            yield from ("", "Proposed edit:", "", "```diff", *map(printable, self.patch.splitlines()), "```")
 
 
 def show_diff(before: str, after: str, *, project: Path | None, as_json: bool, as_markdown: bool) -> int:
@@ -142,7 +154,14 @@ def compare(before: Side, after: Side) -> Outcome:
     profiles = None
     if before.profiles is not None and after.profiles is not None:
         profiles = Profiles(before.profiles, after.profiles)
-    drift = compare_catalogs(*catalogs, profiles=profiles, facts=facts, database=_database(before))
+    config = after.config or before.config
+    drift = compare_catalogs(
+        *catalogs,
+        settings=config.drift if config else DriftSettings(),
+        human=config.human if config else None,
+        profiles=profiles,
+        facts=facts,
+    )
     fingerprints = (before.catalog.fingerprint, after.catalog.fingerprint)
     if bundled and not drift.changes and None not in fingerprints and fingerprints[0] != fingerprints[1]:
         note = (
@@ -150,36 +169,49 @@ def compare(before: Side, after: Side) -> Outcome:
             "of foreign keys changed, which a bundle does not hold; compare two databases to see them"
         )
         drift = replace(drift, notes=(*drift.notes, note))
-    return Outcome(before.label, after.label, drift)
-
-
-def _database(side: Side) -> str:
-    return side.label.rstrip("/").rpartition("/")[2] if side.is_bundle else ""
+    patch = rename_patch(config.file, renames_of(drift.changes)) if config else ""
+    return Outcome(before.label, after.label, drift, patch)
 
 
 def read_side(target: str, project: Path | None) -> Side:
-    """A bundle's folder, or a database given as in `build`.
+    """A bundle's folder, the name of a configured database, or a database given as in `build`.
+
+    Args:
+        target: As on the command line.
+        project: The project folder, whose databases may be named and whose severities hold for them.
 
     Raises:
         ConfigurationError: it is a folder without a bundle, or means nothing.
         DictionaryError: it cannot be read.
     """
     folder = Path(target)
+    configured = load_project(project).databases if project is not None else {}
     if folder.is_dir():
-        return _bundle(folder)
-    spec, name = resolve_target(target, folder=project)
+        ours = (config for config in configured.values() if project is not None and _lies_in(config, project, folder))
+        return _bundle(folder, next(ours, None))
+    config = None if folder.exists() else configured.get(target)
+    spec, name = (config.connection, target) if config else resolve_target(target, folder=project)
     engine = create_engine(spec)
     with engine.open() as session:
-        catalog = take_snapshot(engine, session, Selection())
+        catalog = take_snapshot(engine, session, config.selection if config else Selection())
+    if config is not None and project is not None:
+        store = database_store(config, project)
+        catalog = scrub_known(catalog, config, store, load_stage(store, SAMPLES, only=("sensitivity",)))
     for warning in engine.warnings:
         complain("warning", warning)
     for problem in catalog.problems[:_MOST_PROBLEMS]:
         complain("warning", f"{problem.object}: {problem.message}. {problem.hint}")
     # A URL can hold a password, so the label of a database is its name.
-    return Side(name, catalog, is_bundle=False)
+    return Side(name, catalog, is_bundle=False, config=config)
 
 
-def _bundle(folder: Path) -> Side:
+def _lies_in(config: DatabaseConfig, project: Path, folder: Path) -> bool:
+    """Whether a database's dictionary is published to a folder."""
+    target = config.publish
+    return target.azure is None and (project / target.root / config.name).resolve() == folder.resolve()
+
+
+def _bundle(folder: Path, config: DatabaseConfig | None) -> Side:
     published = read_previous(LocalStore(folder))
     if published is None:
         raise ConfigurationError(
@@ -187,7 +219,7 @@ def _bundle(folder: Path) -> Side:
             where=str(folder),
             fix=f"Name the folder of one database, in which {MANIFEST_KEY} lies.",
         )
-    return Side(str(folder), catalog_of(published), is_bundle=True, profiles=published.value_profiles)
+    return Side(str(folder), catalog_of(published), is_bundle=True, profiles=published.value_profiles, config=config)
 
 
 def catalog_of(published: PreviousBundle) -> Catalog:
@@ -248,8 +280,20 @@ def _shown(change: Change) -> str:
 
 def _plain(text: str, longest: int = _LONGEST) -> str:
     """One line that cannot steer a terminal, cut where it is long."""
-    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in " ".join(text.split()))
+    line = printable(" ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """A text that cannot steer a terminal."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def edit_lines(patch: str) -> Iterator[str]:
+    """A proposed edit for people; nothing where there is none."""
+    if patch:
+        yield "proposed edit of what people wrote; save it and apply it with `git apply` or `patch -p1`:"
+        yield from map(printable, patch.splitlines())
 
 
 def _cell(text: str) -> str:

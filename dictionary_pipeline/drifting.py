@@ -16,8 +16,10 @@ import polars as pl
 
 from dictionary_pipeline import handover, jsontext
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.diffing import Side, catalog_of, compare
+from dictionary_pipeline.diffing import Outcome, Side, catalog_of, compare
+from dictionary_pipeline.drift.acks import acknowledged
 from dictionary_pipeline.drift.diff import Profiles, compare_catalogs
+from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.drift.log import appended, is_log, rewritten
 from dictionary_pipeline.drift.model import SEVERITIES, Drift
 from dictionary_pipeline.drift.record import Detection, Entry, Step, entries_of, moment
@@ -28,6 +30,7 @@ from dictionary_pipeline.publishing.previous import PreviousBundle, read_object
 from dictionary_pipeline.publishing.scrub import MASK, scrub_catalog, scrub_prose
 from dictionary_pipeline.publishing.sealed import Recogniser, Sealed
 from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.renaming import rename_patch, renames_of
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.sampling.privacy import hidden_of
@@ -38,6 +41,7 @@ BREAKING_CHECK = "no_breaking_drift"
 _BASELINE = "drift_baseline"
 _DETECTIONS = ".state/drift_detections.json"
 _FORMAT = 1
+_MAX_REPORT = 12_000
 _QUOTING = frozenset(
     {"default_changed", "check_changed", "view_definition_changed", "comment_changed", "generated_changed"}
 )
@@ -53,6 +57,22 @@ class Recorded:
     entries: tuple[Entry, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Path in the bundle -> content, of every month of the log."""
+    held: Pending | None = None
+    """Why the published bundle is to stay as it is until somebody acknowledges; null: nothing holds."""
+    patch: str = ""
+    """Edit of the database's YAML file that follows its renames."""
+
+    def hold_warnings(self, database: str, *, is_held: bool) -> tuple[str, ...]:
+        """What is to be said of breaking changes that hold the published bundle, or were to hold it."""
+        if self.held is None:
+            return ()
+        if not is_held:
+            return ("breaking changes were not held: a column is newly withheld, so the old dictionary had to go",)
+        return (
+            f"the old dictionary stays published: breaking changes wait since {self.held.since}; "
+            f"`data_dictionary drift {database}` lists them, "
+            f"`data_dictionary drift ack {database} --all --reason TEXT` lets the next run publish them",
+        )
 
     def metrics(self) -> dict[str, int]:
         """How many changes there are, and of the severities that matter."""
@@ -71,6 +91,19 @@ class Recorded:
         ]
         names = ("severity", "change", "object", "before", "after", "used_by")
         return {"drift": pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")}
+
+    def texts(self) -> dict[str, str]:
+        """The drift report as Markdown, cut at a line; nothing where nothing changed."""
+        if not self.drift.changes:
+            return {}
+        lines, room = [], _MAX_REPORT
+        for line in Outcome("", "", self.drift, self.patch).markdown():
+            room -= len(line) + 1
+            if room < 0:
+                lines.append(f"\n... cut; `data_dictionary drift` lists all {len(self.drift.changes)} changes.")
+                break
+            lines.append(line)
+        return {"drift_report": "\n".join(lines)}
 
     def check(self) -> Check:
         """Whether nothing broke that readers relied on."""
@@ -96,10 +129,34 @@ def record_drift(
     if previous is None:
         return Recorded(Drift(()))
     catalog, result = handover.catalog_from(snapshot), handover.samples_from(samples)
-    drift = _drift(run, catalog, result, previous, sealed)
     kept = _carried_over(run.store, previous, result.sensitivity, sealed)
+    if previous.manifest.retired is not None:
+        return Recorded(Drift(()), files=kept)  # what is published may be of another database
+    drift = _drift(run, catalog, result, previous, sealed)
     entries = _entries(run, drift, Step(previous.manifest.schema_fingerprint, catalog.fingerprint), previous)
-    return Recorded(drift, entries, appended(kept, entries))
+    return Recorded(
+        drift,
+        entries,
+        appended(kept, entries),
+        _held(run, drift, entries, catalog.fingerprint, previous.manifest.pending),
+        rename_patch(run.config.file, renames_of(drift.changes)),
+    )
+
+
+def _held(
+    run: PipelineRun, drift: Drift, entries: tuple[Entry, ...], fingerprint: str | None, waiting: Pending | None
+) -> Pending | None:
+    """What holds the published bundle, where breaking drift is to be acknowledged first."""
+    if run.config.drift.on_breaking != "hold":
+        return None
+    if waiting is not None and not drift.authoritative:
+        entries, fingerprint = waiting.entries, waiting.schema_fingerprint  # nobody knows that they are undone
+    known = acknowledged(run.store)
+    if all(entry.severity != SEVERITIES[0] or entry.key in known for entry in entries):
+        return None
+    if waiting is not None and (waiting.entries, waiting.schema_fingerprint) == (entries, fingerprint):
+        return waiting
+    return Pending(min(entry.detected_at for entry in entries), run.run_id, fingerprint, entries)
 
 
 def keep_baseline(store: Store, snapshot: StageState, files: Mapping[str, FileInfo]) -> None:
@@ -132,9 +189,10 @@ def _drift(
     if kept is not None and kept.inputs == _baseline_key(fingerprint, previous.manifest.files):
         profiles = Profiles(previous.value_profiles, samples.profiles) if previous.value_profiles is not None else None
         before = shown(handover.catalog_from(kept))
-        return compare_catalogs(before, after, human=run.config.human, profiles=profiles, database=run.config.name)
+        settings, human = run.config.drift, run.config.human
+        return compare_catalogs(before, after, settings=settings, human=human, profiles=profiles)
     published = Side(run.config.name, shown(catalog_of(previous)), is_bundle=True, profiles=previous.value_profiles)
-    return compare(published, Side(run.config.name, after, is_bundle=False, profiles=samples.profiles)).drift
+    return compare(published, Side(run.config.name, after, False, samples.profiles, run.config)).drift
 
 
 def _baseline_key(fingerprint: str | None, files: Mapping[str, FileInfo]) -> dict[str, str]:
@@ -149,7 +207,8 @@ def _entries(run: PipelineRun, drift: Drift, step: Step, previous: PreviousBundl
         return ()
     seen = _detections(run.store, previous.sha256)
     now = Detection(moment(datetime.now(UTC)), run.run_id)
-    entries = entries_of(drift.changes, step, now, seen)
+    held = previous.manifest.pending
+    entries = entries_of(drift.changes, step, now, seen, held.entries if held else ())
     found = {entry.key: Detection(entry.detected_at, entry.run_id) for entry in entries}
     if found != seen:
         document = {"format": _FORMAT, "manifest": previous.sha256, "detections": found}

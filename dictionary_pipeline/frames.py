@@ -160,6 +160,7 @@ GRAPH_ENTITIES: Schema = {
     "data_type": _S,
     "description": _S,
     "is_stub": _B,
+    "text_units": _LS,  # keys of the units a business entity is named in; null: tables, views and columns
 }
 GRAPH_EDGES: Schema = {
     "source": _S,
@@ -172,6 +173,12 @@ GRAPH_EDGES: Schema = {
     "is_inferred": _B,
     "constraint_name": _S,
     "ordinal": _I,
+    "text_units": _LS,  # keys of the units that state a business edge; null: edges of the catalog
+}
+GRAPH_UNITS: Schema = {
+    "key": _S,  # a table's title is never one
+    "document": _S,
+    "text": _S,
 }
 
 

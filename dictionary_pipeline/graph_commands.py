@@ -51,7 +51,7 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
             _place(folder, name).write_bytes(text.encode())
         for name, frame in ({"edges.parquet": graph.edges} | tables | {_IDS: graph.ids}).items():
             frame.write_parquet(_place(folder, name))
-    calls = expected_report_calls(rag)
+    calls = expected_report_calls(rag.relationships)
     say(
         f"{folder}: {graph.entities.height} entities and {graph.edges.height} edges of {len(names)} databases; "
         f"GraphRAG will ask for {calls.fewest} to about {calls.most} reports."

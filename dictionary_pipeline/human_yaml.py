@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -38,6 +38,10 @@ class HumanEdit:
     entity_name: str | None = None
     approved_from: str | None = None
     """Whose text a person approved, `model` or `derived`; of edits with a text, null says that a person wrote it."""
+    approved_for: str | None = None
+    """Hash of the object's structure at that moment."""
+    withdrawn: Literal["description", "entity_name"] | None = None
+    """A text that was approved earlier and is not to stay."""
     rejected: tuple[str, ...] = ()
     """Hashes of drafts that are not to be proposed again."""
     allowed_values: tuple[Any, ...] | None = None
@@ -109,14 +113,18 @@ def _apply(root: CommentedMap, edit: HumanEdit, finder: _Finder) -> None:
     node = finder.table(root, edit.schema, edit.table)
     if edit.column is not None:
         node = finder.named(_sequence(node, "columns"), edit.column)
+    if edit.withdrawn is not None:
+        _withdraw(node, edit.withdrawn)
     if edit.description is not None:
         _set(node, "description", _prose(edit.description), after="name")
     if edit.entity_name is not None:
         _set(_meta(node), "entity_name", edit.entity_name)
     if edit.approved_from is not None:
         _set(_meta(node), "approved_from", edit.approved_from)
+        if edit.approved_for is not None:
+            _set(_meta(node), "approved_for", edit.approved_for, after="approved_from")
     elif edit.description or edit.entity_name:
-        _forget(node, "approved_from")
+        _forget_approval(node)
     if edit.rejected:
         known = _sequence(_meta(node), "rejected")
         for item in edit.rejected:
@@ -182,6 +190,22 @@ def _meta(node: CommentedMap) -> CommentedMap:
     config = node.get("config")
     inside = isinstance(config, CommentedMap) and isinstance(config.get("meta"), CommentedMap)
     return _mapping(config if inside else node, "meta", after="description")
+
+
+def _withdraw(node: CommentedMap, key: str) -> None:
+    """Take an approved text back; the approval goes with the last of the entry's texts."""
+    if key == "description":
+        node.pop("description", None)
+    else:
+        _forget(node, key)
+    meta = [owner.get("meta") for owner in (node.get("config"), node) if isinstance(owner, CommentedMap)]
+    if "description" not in node and not any(isinstance(item, CommentedMap) and "entity_name" in item for item in meta):
+        _forget_approval(node)
+
+
+def _forget_approval(node: CommentedMap) -> None:
+    _forget(node, "approved_from")
+    _forget(node, "approved_for")
 
 
 def _forget(node: CommentedMap, key: str) -> None:
@@ -277,9 +301,18 @@ def _patched(before: list[str], unedited: list[str], edited: list[str]) -> list[
         at, until = lines[start], lines[end]
         if kind == "insert":
             at = until = _before_comments(before, at, _indent(new[0]))
-        result += [*before[done : max(at, done)], *new]
+        kept = [line for line in _comments_at_end(before[max(at, done) : until]) if line not in new]
+        result += [*before[done : max(at, done)], *new, *kept]
         done = max(until, done)
     return [*result, *before[done:]]
+
+
+def _comments_at_end(lines: list[str]) -> list[str]:
+    """Comments below what goes belong to what follows; the YAML library drops them with it."""
+    at = len(lines)
+    while at > 0 and lines[at - 1].strip()[:1] in ("", "#"):
+        at -= 1
+    return lines[at:]
 
 
 def _line_map(before: list[str], unedited: list[str]) -> list[int]:

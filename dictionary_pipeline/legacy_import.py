@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dictionary_pipeline import handover
 from dictionary_pipeline.config.resolved import HumanColumn, HumanKnowledge, HumanRelationship, HumanTable
-from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.human_yaml import HumanEdit
+from dictionary_pipeline.import_files import Edited, find_files, wrong_file
 from dictionary_pipeline.review import LastRun
 from dictionary_pipeline.suggestions import did_you_mean
 
@@ -42,25 +42,29 @@ class Imported:
 def import_dictionary(path: Path, last: LastRun, human: HumanKnowledge) -> Imported:
     """Compare another dictionary with the last run; what differs there was edited.
 
+    Of a kept hand edit, it is known what the file said before, so a text that only the last run
+    changed is none of its edits.
+
     Args:
-        path: A schema store's folder, the folder around it, or a single file of entries.
+        path: As for `import_files.find_files`.
         human: What people already say; it is never replaced.
 
     Raises:
         ConfigurationError: there is no such file, or one that is not JSON of that shape.
     """
     importer = _Importer(last, human)
-    entries = list(_entries(path))
+    files = find_files(path, last.store)
+    entries = list(files.entries())
     importer.found.entries = len(entries)
     malformed = False
     try:
         for entry in entries:
-            importer.entry(entry)
-        importer.synonyms(_values(path))
+            importer.entry(entry.content, entry.base)
+        importer.synonyms(files.value_lines())
     except (KeyError, TypeError, AttributeError):
         malformed = True
     if malformed:  # raised here, as the cause could quote values
-        raise _wrong(path, "an entry has not the shape of a data dictionary's")
+        raise wrong_file(files.label, "an entry has not the shape of a data dictionary's")
     return importer.found
 
 
@@ -93,8 +97,12 @@ class _Importer:
         self._links = _known_links(last, human)
         self._human = {(table.schema.casefold(), table.table.casefold()): table for table in human.tables}
 
-    def entry(self, entry: Mapping[str, Any]) -> None:
-        """Take over one table or view."""
+    def entry(self, entry: Mapping[str, Any], base: Mapping[str, Any]) -> None:
+        """Take over one table or view.
+
+        Args:
+            base: What it said before it was edited, as far as that is known.
+        """
         said = f"{entry.get('Schema')}.{entry['Entity']}"
         name = self._tables.find((str(entry.get("Schema")), str(entry["Entity"])))
         if name is None:
@@ -102,16 +110,20 @@ class _Importer:
             return
         schema, table = name
         people = self._human.get((schema.casefold(), table.casefold()), HumanTable(schema, table))
-        text = self._news(said, "Definition", entry.get("Definition"), self._texts.get(name), people.description)
-        entity = self._news(said, "EntityName", entry.get("EntityName"), self._names.get(name), people.entity_name)
+        text = self._news(said, "Definition", entry, base, self._texts.get(name), people.description)
+        entity = self._news(said, "EntityName", entry, base, self._names.get(name), people.entity_name)
         if text or entity:
             self.found.edits.append(HumanEdit(schema, table, description=text, entity_name=entity))
+        columns_before = {column["Name"]: column for column in base.get("Columns") or ()}
         for column in entry.get("Columns") or ():
-            self._column((schema, table), said, column, people)
+            self._column((schema, table), said, column, columns_before.get(column["Name"], {}), people)
         for item in entry.get("EntityRelationships") or ():
-            self._relationship((schema, table), said, item)
+            if item not in (base.get("EntityRelationships") or ()):
+                self._relationship((schema, table), said, item)
 
-    def _column(self, table: tuple[str, str], said: str, column: Mapping[str, Any], people: HumanTable) -> None:
+    def _column(
+        self, table: tuple[str, str], said: str, column: Mapping[str, Any], base: Mapping[str, Any], people: HumanTable
+    ) -> None:
         said = f"{said}.{column['Name']}"
         found = self._columns[table].find((str(column["Name"]),)) if table in self._columns else None
         if found is None:
@@ -119,15 +131,26 @@ class _Importer:
             return
         name = (*table, found[0])
         person = _column_of(people, found[0])
-        text = self._news(said, "Definition", column.get("Definition"), self._texts.get(name), person.description)
-        values = self._new_values(said, column.get("AllowedValues"), self._allowed.get(name), person)
+        text = self._news(said, "Definition", column, base, self._texts.get(name), person.description)
+        values = column.get("AllowedValues")
+        values = None if values == base.get("AllowedValues") else values
+        values = self._new_values(said, values, self._allowed.get(name), person)
         if text or values is not None:
             self.found.edits.append(HumanEdit(*name, description=text, allowed_values=values))
 
-    def _news(self, said: str, noun: str, text: Any, current: str | None, person: str | None) -> str | None:
+    def _news(
+        self,
+        said: str,
+        noun: str,
+        entry: Mapping[str, Any],
+        base: Mapping[str, Any],
+        current: str | None,
+        person: str | None,
+    ) -> str | None:
         """The text when it was edited, and nobody here has words of their own."""
+        text, before = entry.get(noun), base.get(noun)
         given = text.strip() if isinstance(text, str) else ""
-        if not given or given in ((current or "").strip(), person):
+        if not given or given in ((current or "").strip(), person) or text == before:
             return None
         if person:
             self.found.kept.append(f"{said}: its {noun}")
@@ -150,12 +173,12 @@ class _Importer:
         self.found.counts["AllowedValues"] += 1
         return tuple(values)
 
-    def synonyms(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def synonyms(self, lines: Iterable[Edited]) -> None:
         """Take over synonyms of values."""
         words: dict[_Column, dict[str, tuple[str, ...]]] = defaultdict(dict)
-        for line in lines:
+        for line, base in lines:
             given = tuple(dict.fromkeys(str(word) for word in line.get("Synonyms") or ()))
-            if not given or line.get("Value") is None:
+            if not given or line.get("Value") is None or line.get("Synonyms") == base.get("Synonyms"):
                 continue
             said = f"{line.get('Schema')}.{line.get('Entity')}.{line.get('Column')}"
             table = self._tables.find((str(line.get("Schema")), str(line.get("Entity"))))
@@ -252,57 +275,3 @@ def _known_links(last: LastRun, human: HumanKnowledge) -> set[_Link]:
 
 def _column_of(table: HumanTable, name: str) -> HumanColumn:
     return next((column for column in table.columns if column.name.casefold() == name.casefold()), HumanColumn(name))
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    folder = path / "schema_store" if (path / "schema_store").is_dir() else path
-    files = [path] if path.is_file() else sorted(folder.glob("*.json"))
-    found = False
-    for file in files:
-        content = _parsed(file, _text(file))
-        for entry in content if isinstance(content, list) else [content]:
-            if isinstance(entry, dict) and "Entity" in entry and "Columns" in entry:
-                found = True
-                yield entry
-            elif path.is_file():
-                raise _wrong(file, "an entry has no 'Entity' and 'Columns'")
-    if not found:
-        raise ConfigurationError(
-            "no schema store is here",
-            where=str(path),
-            fix="Name the folder with one JSON file per entity, the folder around it, or the single file.",
-        )
-
-
-def _values(path: Path) -> Iterator[dict[str, Any]]:
-    base = path.parent if path.is_file() else path
-    folders = [base / "column_value_store", base.parent / "column_value_store", base]
-    folder = next(folder for folder in folders if folder.is_dir())
-    for file in sorted(folder.glob("*.jsonl")):
-        for line in _text(file).split("\n"):
-            if line.strip():
-                content = _parsed(file, line)
-                if isinstance(content, dict):
-                    yield content
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise _wrong(file, f"it cannot be read ({error.strerror or 'input/output error'})") from None
-    except UnicodeDecodeError:
-        raise _wrong(file, "it is not UTF-8 text") from None
-
-
-def _parsed(file: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise _wrong(file, "it is not valid JSON") from None
-
-
-def _wrong(file: Path, what: str) -> ConfigurationError:
-    return ConfigurationError(
-        what, where=str(file), fix="Name files that a data dictionary wrote, and repair this one."
-    )

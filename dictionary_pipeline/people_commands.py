@@ -69,6 +69,11 @@ def approve(name: str, entity: str | None, project: Path | None) -> int:
     place = _place(name, project)
     drafts = list_drafts(place.last, place.config.human)
     if entity is None:
+        stale = sum(draft.stale for draft in drafts)
+        if stale:
+            what = f"{stale} approved texts whose object has changed; `data_dictionary review {name}` shows them"
+            complain("not approved again", what)
+        drafts = [draft for draft in drafts if not draft.stale]
         chosen = [draft for draft in drafts if draft.origin == "model"]
         if not chosen and drafts:
             raise ConfigurationError(
@@ -150,6 +155,7 @@ def _after(place: _Place, changed: int) -> str:
 def _one_line(draft: Draft) -> str:
     noun = "" if draft.kind == "column" else f" {draft.kind.replace('_', ' ')}"
     sure = f", {draft.confidence} confidence" if draft.confidence else ""
+    sure += ", approved before the object changed" if draft.stale else ""
     return _printable(f"{draft.name}{noun} ({draft.origin}{sure}): {draft.text}")
 
 

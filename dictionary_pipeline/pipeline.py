@@ -10,7 +10,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.problems import Problem, sorted_unique
 from dictionary_pipeline.publishing.store import Store
-from dictionary_pipeline.report import StageReport
+from dictionary_pipeline.report import HELD, StageReport
 from dictionary_pipeline.run import NO_OPTIONS, PipelineRun, Progress, RunOptions, new_run_id, open_run
 from dictionary_pipeline.stages import STAGES
 
@@ -40,10 +40,15 @@ class RunSummary:
 
     @property
     def exit_code(self) -> int:
-        """0 complete, 1 failed, 2 configuration error, 3 published but partial."""
+        """0 complete, 1 failed, 2 configuration error, 3 published but partial, or held."""
         if self.error is not None:
             return self.error.exit_code
-        return EXIT_PARTIAL if self.problems else 0
+        return EXIT_PARTIAL if self.problems or self.held else 0
+
+    @property
+    def held(self) -> bool:
+        """Whether the bundle published before was left as it is, because of breaking drift."""
+        return any(report.metrics.get("status") == HELD for report in self.reports)
 
     def as_json(self) -> dict[str, object]:
         """Summary for machines (`--json`)."""
@@ -53,6 +58,7 @@ class RunSummary:
             "location": self.location,
             "exit_code": self.exit_code,
             "error": str(self.error) if self.error else None,
+            "error_code": self.error.identifier if self.error else None,
             "warnings": list(self.warnings),
             "problems": [problem._asdict() for problem in self.problems],
             "stages": {report.stage: dict(report.metrics) for report in self.reports},

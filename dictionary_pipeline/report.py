@@ -12,6 +12,8 @@ from dictionary_pipeline.problems import Problem
 
 MAX_TABLE_ROWS = 200
 """Rows of a table shown in the Dagster UI at most (an event must stay small)."""
+HELD = "held"
+"""Status of a run that leaves the published bundle as it is, because of breaking drift."""
 MAX_IMAGE_BYTES = 42_000
 """Size of all pictures of a stage at most; within an event they take a third more."""
 
@@ -45,6 +47,8 @@ class StageReport:
     """Fixed names per stage; numbers are plottable over runs."""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Small frames for people, most important rows first."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Markdown for people, without HTML."""
     images: Mapping[str, bytes] = field(default_factory=dict)
     """SVG pictures, small enough together for an event (`MAX_IMAGE_BYTES`)."""
     problems: tuple[Problem, ...] = ()

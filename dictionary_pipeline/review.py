@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 import polars as pl
 
 from dictionary_pipeline import handover
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge
+from dictionary_pipeline.drift.reading import published_entries
+from dictionary_pipeline.drift.record import Entry
 from dictionary_pipeline.enrichment import human_text
+from dictionary_pipeline.enrichment.approved import stale_approvals, structure_hashes
+from dictionary_pipeline.enrichment.human_text import Approved, ObjectName
 from dictionary_pipeline.enrichment.rejected import is_rejected, rejected_texts, text_hash
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
@@ -27,13 +31,12 @@ _CONFIDENCE = {"low": 0, "medium": 1, None: 2, "high": 3}
 """What is looked at first; derived texts have no confidence of their own."""
 _KINDS = {"definition": 0, "entity_name": 1, "column": 2}
 _MOST_VALUES = 12
-
-_Name = tuple[str, str, str | None]
+_MOST_CHANGES = 5
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A published text that no person has written or approved."""
+    """A published text that no person has written or approved, or whose object changed since it was approved."""
 
     schema: str
     table: str
@@ -45,6 +48,10 @@ class Draft:
     """high, medium or low, as the model says; null for derived texts."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What is known about the object, for people."""
+    structure: str | None = None
+    """Hash of the object's structure, noted down with an approval."""
+    stale: bool = False
+    """It was approved for another structure."""
 
     @property
     def name(self) -> str:
@@ -58,7 +65,7 @@ class Draft:
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
-        names = ("schema", "table", "column", "kind", "text", "origin", "confidence", "hash")
+        names = ("schema", "table", "column", "kind", "text", "origin", "confidence", "hash", "stale")
         return {**{name: getattr(self, name) for name in names}, "facts": dict(self.facts)}
 
     def accepted(self, text: str | None = None) -> HumanEdit:
@@ -67,15 +74,20 @@ class Draft:
         Args:
             text: What the person wrote instead; then it is not marked as approved.
         """
+        edit = HumanEdit(self.schema, self.table, self.column)
+        if text is None:
+            edit = replace(edit, approved_from=self.origin, approved_for=self.structure)
+            if self.stale:  # the text is there already
+                return edit
         said = self.text if text is None else text
-        origin = self.origin if text is None else None
-        if self.kind == "entity_name":
-            return HumanEdit(self.schema, self.table, entity_name=said, approved_from=origin)
-        return HumanEdit(self.schema, self.table, self.column, description=said, approved_from=origin)
+        return replace(edit, entity_name=said) if self.kind == "entity_name" else replace(edit, description=said)
 
     def rejected(self) -> HumanEdit:
         """The edit that keeps it from being proposed, or published, again."""
-        return HumanEdit(self.schema, self.table, self.column, rejected=(self.hash,))
+        edit = HumanEdit(self.schema, self.table, self.column, rejected=(self.hash,))
+        if not self.stale:
+            return edit
+        return replace(edit, withdrawn="entity_name" if self.kind == "entity_name" else "description")
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,8 @@ class LastRun:
     graph: RelationshipGraph
     definitions: StageState
     profiles: pl.DataFrame
+    store: Store
+    """The database's; only read."""
 
 
 def last_run(store: Store, name: str) -> LastRun:
@@ -107,16 +121,20 @@ def last_run(store: Store, name: str) -> LastRun:
         handover.relations_from(relations),
         definitions,
         handover.samples_from(samples).profiles,
+        store,
     )
 
 
 def list_drafts(run: LastRun, human: HumanKnowledge) -> list[Draft]:
-    """Texts to review: of the model where one wrote, else the derived ones.
+    """Texts to review: approved ones of objects that changed, then the model's where one wrote, else derived ones.
 
     Most referred-to tables come first; within a table what the model is least sure of.
 
     Args:
         human: As the configuration says now, which may be more than the last run knew.
+
+    Raises:
+        StoreError: the published drift log cannot be read.
     """
     spoken, rejected = _spoken(run.catalog, human), rejected_texts(human)
     facts = _Facts(run)
@@ -131,9 +149,45 @@ def list_drafts(run: LastRun, human: HumanKnowledge) -> list[Draft]:
     def order(draft: Draft) -> tuple[Any, ...]:
         importance = facts.degree[(draft.schema, draft.table)]
         at = ordinals.get((draft.schema, draft.table, draft.column or ""), -1)
-        return -importance, draft.schema, draft.table, _CONFIDENCE[draft.confidence], _KINDS[draft.kind], at
+        place = (-importance, draft.schema, draft.table)
+        return not draft.stale, *place, _CONFIDENCE[draft.confidence], _KINDS[draft.kind], at
 
-    return sorted(found, key=order)
+    structures = structure_hashes(run.catalog)
+    drafts = [*_stale_drafts(run, human, facts), *found]
+    noted = [replace(draft, structure=structures[draft.schema, draft.table, draft.column]) for draft in drafts]
+    return sorted(noted, key=order)
+
+
+def _stale_drafts(run: LastRun, human: HumanKnowledge, facts: _Facts) -> Iterator[Draft]:
+    stale = stale_approvals(run.catalog, human)
+    changes = _recorded_changes(published_entries(run.store), stale) if stale else {}
+    for item in stale:
+        about = facts.table(item.schema, item.table)
+        if item.column is not None:
+            about = facts.column(item.schema, item.table, item.column)
+        why = {"last_changes": "; ".join(changes[item.object]) or "none in the drift log"}
+        kind: Kind = "column" if item.column else "definition" if item.definition else "entity_name"
+        if kind == "definition" and item.entity_name:
+            why["entity_name"] = item.entity_name
+        text = item.definition or item.entity_name or ""
+        origin = cast(Literal["model", "derived"], item.origin)
+        yield Draft(item.schema, item.table, item.column, kind, text, origin, None, {**why, **about}, stale=True)
+
+
+def _recorded_changes(log: Sequence[Entry], stale: Sequence[Approved]) -> dict[ObjectName, list[str]]:
+    """The newest changes of each object in the drift log, in words."""
+    found: dict[ObjectName, list[str]] = {item.object: [] for item in stale}
+    for entry in reversed(log):
+        for place in ((entry.schema, entry.table, None), (entry.schema, entry.table, entry.column)):
+            if place in found and len(found[place]) < _MOST_CHANGES:
+                found[place].append(_change(entry))
+    return found
+
+
+def _change(entry: Entry) -> str:
+    values = f" ({entry.before or 'nothing'} -> {entry.after or 'nothing'})" if entry.before or entry.after else ""
+    about = entry.column or entry.name
+    return f"{entry.detected_at[:10]} {entry.kind}{f' {about}' if about else ''}{values}"
 
 
 _TABLE = ["schema", "table"]
@@ -159,7 +213,7 @@ def _drafts(run: LastRun, facts: _Facts) -> Iterator[Draft]:
             yield Draft(schema, table, column, "column", text, origin, sure, facts.column(schema, table, column))
 
 
-def _spoken(catalog: Catalog, human: HumanKnowledge) -> set[tuple[bool, _Name]]:
+def _spoken(catalog: Catalog, human: HumanKnowledge) -> set[tuple[bool, ObjectName]]:
     """What people have words for: whether it is the entity name, and the object."""
     people = human_text.match(catalog, human)
     tables = people.tables.select(_TABLE).iter_rows()

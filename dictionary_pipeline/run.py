@@ -41,6 +41,8 @@ class RunOptions:
     """Which kept results to recompute: `FORCE_CHOICES`."""
     dry_run: bool = False
     """Build everything, write nothing to the store."""
+    changed_only: bool = False
+    """Keep the samples of tables that did not change since, as long as they are not too old."""
 
     def __post_init__(self) -> None:
         for choice in sorted(self.force - set(FORCE_CHOICES)):

@@ -15,17 +15,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dictionary_pipeline.config.loader import DATABASE_NAME, find_project_folder, load_project
+from dictionary_pipeline.config.loader import DATABASE_NAME
 from dictionary_pipeline.config.resolved import DatabaseConfig
-from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.places import configured_database
 from dictionary_pipeline.publishing import gc as collecting
+from dictionary_pipeline.publishing.hand_edits import edit_sentence
 from dictionary_pipeline.publishing.lease import hold_lease
 from dictionary_pipeline.publishing.publish import check_target
 from dictionary_pipeline.publishing.reading import PublishedBundle, bundle_in, open_bundle
 from dictionary_pipeline.publishing.restore import restore
 from dictionary_pipeline.publishing.store import Store
-from dictionary_pipeline.run import database_store, new_run_id
-from dictionary_pipeline.terminal import say
+from dictionary_pipeline.run import new_run_id
+from dictionary_pipeline.terminal import complain, say
 
 _WIDTH = 160
 
@@ -56,6 +57,8 @@ def restore_manifest(name: str, manifest: str, project: Path | None) -> int:
     with hold_lease(store, owner=new_run_id(), host=socket.gethostname()) as lease:
         check_target(store, name)
         restored, plain = restore(store, manifest, lease, plain=config.publish.plain_folders)
+    for path in plain.hand_edited:
+        complain("warning", edit_sentence(path, name, purged=False))
     say(
         f"{name}: the bundle published at {restored.manifest.published_at} by run {restored.manifest.run_id} is back; "
         f"{plain.written} plain files written, {plain.deleted} deleted. The next run publishes what it finds then."
@@ -84,18 +87,8 @@ def open_published(location: str, project: Path | None) -> PublishedBundle:
 
 
 def _configured(name: str, project: Path | None) -> tuple[DatabaseConfig, Store]:
-    folder = find_project_folder(project or Path.cwd())
-    loaded = load_project(folder)
-    broken = {item.name: item.error for item in loaded.invalid}
-    if name in broken:
-        raise ConfigurationError(broken[name])
-    if name not in loaded.databases:
-        raise ConfigurationError(
-            f"no database is configured under the name {name!r}",
-            where=str(folder / "dbt_like_configs" / "databases"),
-            fix=f"Choose one of: {', '.join(sorted(loaded.databases)) or 'none yet'}.",
-        )
-    return loaded.databases[name], database_store(loaded.databases[name], folder)
+    place = configured_database(name, project)
+    return place.config, place.store
 
 
 def _print_bundle(bundle: PublishedBundle, rows: list[tuple[Any, ...]]) -> None:

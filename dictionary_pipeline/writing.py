@@ -26,6 +26,7 @@ from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.sampling.privacy import Policy, known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.verified import WAITING
 from dictionary_pipeline.withholding import scrub_known
 
 BUDGET_CHECK = "model_budget_sufficed"
@@ -138,6 +139,12 @@ def last_texts(store: Store, stage: str) -> pl.DataFrame:
 def state_frames(model: ModelTexts | None) -> dict[str, pl.DataFrame]:
     """What the stage keeps of the model's texts beside the winning definitions, for review and the next run."""
     return {MODEL_STATE: model.texts} if model else {}
+
+
+def waiting_facts(model: ModelTexts | None) -> dict[str, int]:
+    """How many tables a limit left for the next run; nothing when none."""
+    waiting = model.count(Status.SKIPPED_BUDGET) if model else 0
+    return {WAITING: waiting} if waiting else {}
 
 
 def model_metrics(model: ModelTexts | None) -> dict[str, int | float | str | bool]:

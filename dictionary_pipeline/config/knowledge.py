@@ -138,6 +138,7 @@ class _Reader:
                 columns=columns,
                 origin=self.document.where(loc),
                 rejected=meta.rejected if meta else (),
+                approval=meta.approval if meta else None,
             )
         )
 
@@ -152,6 +153,7 @@ class _Reader:
             allowed_values_origin="human" if stated is not None else "dbt" if tested is not None else None,
             value_synonyms=meta.value_synonyms if meta else {},
             rejected=meta.rejected if meta else (),
+            approval=meta.approval if meta else None,
         )
 
     @staticmethod

@@ -13,9 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dictionary_pipeline.config.alerts_section import alert_settings
 from dictionary_pipeline.config.connections import Connection, read_connection
+from dictionary_pipeline.config.drift_section import drift_settings
 from dictionary_pipeline.config.environment import load_env_file, render
 from dictionary_pipeline.config.faults import each
+from dictionary_pipeline.config.graph_section import graph_settings
 from dictionary_pipeline.config.knowledge import IsForeign, Told, read_knowledge
 from dictionary_pipeline.config.manifest import read_manifest
 from dictionary_pipeline.config.merge import merge_knowledge
@@ -34,11 +37,12 @@ from dictionary_pipeline.config.resolved import (
     InvalidDatabase,
     PathLimits,
     PrivacyPolicy,
-    ProbeSettings,
     Project,
     SamplingLimits,
     Selection,
 )
+from dictionary_pipeline.config.schedule_section import probe_settings, schedule_settings
+from dictionary_pipeline.config.search_section import search_settings
 from dictionary_pipeline.config.validation import validate
 from dictionary_pipeline.config.yamlfile import Document, read_yaml, shown_path, user_path
 from dictionary_pipeline.errors import ConfigurationError
@@ -65,11 +69,12 @@ def find_project_folder(start: Path) -> Path:
     )
 
 
-def load_project(folder: Path) -> Project:
+def load_project(folder: Path, only: str | None = None) -> Project:
     """Read the whole configuration.
 
     Args:
         folder: The project folder, i.e. the parent of `dbt_like_configs/`.
+        only: Name of the one database that is wanted; the files of others are not read.
 
     Raises:
         ConfigurationError: the folder is missing or `project.yml` is wrong. What is wrong with a
@@ -82,6 +87,8 @@ def load_project(folder: Path) -> Project:
     databases: dict[str, DatabaseConfig] = {}
     invalid: list[InvalidDatabase] = []
     for path in _database_files(root):
+        if only not in (None, path.stem):
+            continue
         try:
             databases[path.stem] = _read_database(path, root, file)
         except ConfigurationError as error:
@@ -92,6 +99,8 @@ def load_project(folder: Path) -> Project:
         invalid=tuple(invalid),
         automation=AutomationConfig(**file.automation.model_dump()),
         publish=publish_target(file.publish),
+        alerts=alert_settings(file.alerts),
+        search=search_settings(file.search),
     )
 
 
@@ -180,6 +189,7 @@ def resolve_database(document: Document, name: str, root: Path, project: Project
     is_foreign = _is_foreign(connection.spec)
     told = read_knowledge(file, document, is_foreign)
     from_dbt = _manifest(file, document, root, is_foreign)
+    schedule = schedule_settings(project.automation, file.schedule)
     sampling = _over(_over(SamplingLimits(), project.sampling), file.limits)
     return DatabaseConfig(
         name=name,
@@ -198,13 +208,18 @@ def resolve_database(document: Document, name: str, root: Path, project: Project
             InferenceSettings(**project.inference.model_dump()), **file.inference.model_dump(exclude_unset=True)
         ),
         model=model_settings(project.model, file.model),
+        graph=graph_settings(project.graph, file.graph, document, root),
+        search=search_settings(project.search, file.search),
         human=merge_knowledge(told.knowledge, from_dbt.knowledge),
         publish=publish_target(project.publish, file.publish),
         shared=publish_target(project.publish),
         withhold=tuple(dict.fromkeys((*project.privacy.withhold, *file.privacy.withhold))),
         allow=tuple(dict.fromkeys((*project.privacy.allow, *file.privacy.allow))),
         privacy=_privacy(project.privacy, file.privacy),
-        probe=ProbeSettings(**file.probe.model_dump()),
+        probe=probe_settings(file.probe, schedule.timezone),
+        schedule=schedule,
+        drift=drift_settings(project.drift, file.drift),
+        file=document.path,
         fqn_database=file.database_name,
         warnings=(*connection.warnings, *told.warnings, *from_dbt.warnings),
     )

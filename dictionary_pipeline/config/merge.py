@@ -47,6 +47,7 @@ def _table(first: HumanTable, second: HumanTable) -> HumanTable:
         columns=_columns((*first.columns, *second.columns)),
         origin=first.origin,
         rejected=first.rejected + second.rejected,
+        approval=(first if first.description or first.entity_name else second).approval,
     )
 
 
@@ -67,4 +68,5 @@ def _column(first: HumanColumn, second: HumanColumn) -> HumanColumn:
         allowed_values_origin=values.allowed_values_origin,
         value_synonyms=first.value_synonyms or second.value_synonyms,
         rejected=first.rejected + second.rejected,
+        approval=(first if first.description else second).approval,
     )

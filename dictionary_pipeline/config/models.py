@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, get_args
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from dictionary_pipeline.config import schedule
+from dictionary_pipeline.config.alerts_section import Alerts
+from dictionary_pipeline.config.drift_section import Drift
+from dictionary_pipeline.config.graph_section import Graph
 from dictionary_pipeline.config.model_section import DatabaseModel, Model
 from dictionary_pipeline.config.publish_section import Publish
 from dictionary_pipeline.config.resolved import (
@@ -14,11 +16,12 @@ from dictionary_pipeline.config.resolved import (
     InferenceSettings,
     PathLimits,
     PrivacyPolicy,
-    ProbeSettings,
     ReadTreatment,
     SamplingLimits,
     Treatment,
 )
+from dictionary_pipeline.config.schedule_section import Probe, Schedule, checked_cron, checked_timezone
+from dictionary_pipeline.config.search_section import DatabaseSearch, Search, require_model
 from dictionary_pipeline.config.section import Count, Section, mistake, one_of
 from dictionary_pipeline.config.sources import Source
 
@@ -27,7 +30,6 @@ _PATHS = PathLimits()
 _INFERENCE = InferenceSettings()
 _AUTOMATION = AutomationConfig()
 _PRIVACY = PrivacyPolicy()
-_PROBE = ProbeSettings()
 
 
 def _as_list(value: Any) -> Any:
@@ -97,6 +99,10 @@ class Limits(Section):
         default=_SAMPLING.max_warehouse_seconds,
         description="Snowflake and Databricks: seconds that the statements of a run may take together before sampling "
         "stops; the catalog is kept, tables not reached are named in one problem. No limit by default.",
+    )
+    max_age_hours: Annotated[float, Field(gt=0, le=87_600)] = Field(
+        default=_SAMPLING.max_age_hours,
+        description="Hours for which `run --changed-only` keeps the samples of a table that did not change.",
     )
     paths: Paths = Field(default=Paths(), description="Limits of the listed join paths.")
 
@@ -183,7 +189,8 @@ class Automation(Section):
     """What Dagster does by itself."""
 
     nightly_cron: str = Field(
-        default=_AUTOMATION.nightly_cron, description="When `nightly_refresh` runs: five cron fields."
+        default=_AUTOMATION.nightly_cron,
+        description="When `nightly_refresh` is due, where a database's file does not say: five cron fields.",
     )
     timezone: str = Field(default=_AUTOMATION.timezone, description="Time zone of the schedule, e.g. `Europe/Berlin`.")
     nightly_enabled: bool = Field(default=_AUTOMATION.nightly_enabled, description="Whether the nightly schedule runs.")
@@ -205,18 +212,12 @@ class Automation(Section):
     @field_validator("nightly_cron")
     @classmethod
     def _is_cron(cls, value: str) -> str:
-        fault = schedule.cron_fault(value)
-        if fault:
-            raise mistake(fault, 'Write five fields in quotes, e.g. "0 2 * * *" for every night at two.')
-        return value
+        return checked_cron(value)
 
     @field_validator("timezone")
     @classmethod
     def _is_timezone(cls, value: str) -> str:
-        fix = schedule.timezone_fix(value)
-        if fix:
-            raise mistake(f"unknown time zone {value!r}", fix)
-        return value
+        return checked_timezone(value)
 
 
 class ProjectFile(Section):
@@ -233,20 +234,19 @@ class ProjectFile(Section):
     model: Model | None = Field(
         default=None, description="The language model that writes definitions; none by default."
     )
+    search: Search | None = Field(
+        default=None, description="The Azure AI Search service that dictionaries are pushed to; none by default."
+    )
+    drift: Drift = Field(default=Drift(), description="How changes of schemas are judged.")
+    graph: Graph = Field(default=Graph(), description="What the knowledge graph holds beside the catalog.")
     automation: Automation = Field(default=Automation(), description="Schedules and sensors.")
+    alerts: Alerts = Field(default=Alerts(), description="Messages about drift and failures.")
 
-
-class Probe(Section):
-    """How the sensor `schema_change` looks for changes."""
-
-    enabled: bool | None = Field(
-        default=_PROBE.enabled,
-        description="Whether the database is asked for changes of its schema. By default only where asking costs "
-        "nothing: everywhere but on Databricks and with generic URLs.",
-    )
-    every_minutes: Annotated[int, Field(ge=1, le=10_080)] = Field(
-        default=_PROBE.every_minutes, description="Minutes between two looks."
-    )
+    @field_validator("search")
+    @classmethod
+    def _has_its_model(cls, value: Search | None, info: ValidationInfo) -> Search | None:
+        # A section with mistakes of its own is not there.
+        return require_model(value, info.data["model"]) if "model" in info.data else value
 
 
 class DatabaseRelationship(Section):
@@ -298,7 +298,9 @@ class DatabaseFile(Section):
     )
     privacy: Privacy = Field(default=Privacy(), description="Sensitive columns of this database.")
     publish: Publish = Field(default=Publish(), description="Publish target of this database.")
+    schedule: Schedule = Field(default=Schedule(), description="When this database is refreshed by itself.")
     probe: Probe = Field(default=Probe(), description="How changes of the schema are noticed.")
+    drift: Drift = Field(default=Drift(), description="How changes of this database's schema are judged.")
     dbt_manifest: str | None = Field(
         default=None,
         description="A dbt `manifest.json` whose descriptions and tests are read; relative to the project folder.",
@@ -308,6 +310,8 @@ class DatabaseFile(Section):
     )
     inference: Inference = Field(default=Inference(), description="How undeclared keys of this database are inferred.")
     model: DatabaseModel = Field(default=DatabaseModel(), description="Exceptions from the project's language model.")
+    graph: Graph = Field(default=Graph(), description="The knowledge graph of this database.")
+    search: DatabaseSearch = Field(default=DatabaseSearch(), description="Exceptions from the project's search.")
     relationships: tuple[DatabaseRelationship, ...] = Field(
         default=(),
         description="Foreign keys that the database does not declare, also composite and across schemas; an inferred "

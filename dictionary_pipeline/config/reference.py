@@ -11,7 +11,11 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dictionary_pipeline.config.alerts_section import AlertDigest, Alerts, Channel, Rule
 from dictionary_pipeline.config.engine_options import TYPES, ConnectionType
+from dictionary_pipeline.config.drift_section import Drift
+from dictionary_pipeline.config.graph_section import Graph
+from dictionary_pipeline.config.meta import META_KEYS
 from dictionary_pipeline.config.model_section import DatabaseModel, Model, Price
 from dictionary_pipeline.config.models import (
     Automation,
@@ -24,11 +28,12 @@ from dictionary_pipeline.config.models import (
     Patterns,
     Privacy,
     PrivacyColumn,
-    Probe,
     ProjectFile,
     StoredColumns,
 )
 from dictionary_pipeline.config.publish_section import AzureFolder, AzurePublish, Publish
+from dictionary_pipeline.config.schedule_section import Probe, Schedule
+from dictionary_pipeline.config.search_section import DatabaseSearch, Embedding, Search, SearchIndexes
 from dictionary_pipeline.config.sources import DbtModel, Source, SourceColumn, SourceTable
 from dictionary_pipeline.config.variables import OWN, PREDECESSOR, Variable
 
@@ -86,11 +91,22 @@ _SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("### model", Model, "In `project.yml`; docs/model.md tells what is sent. Nothing is sent without it."),
     ("### model: prices", Price, "By model; a million tokens cost:"),
     ("### model of a database", DatabaseModel, "In a database file: what differs from `project.yml`."),
+    ("### graph", Graph, "Also in a database file, for that database; docs/graph.md tells more."),
+    ("### search", Search, "In `project.yml`; docs/search.md tells what is pushed. Nothing is pushed without it."),
+    ("### search: indexes", SearchIndexes, SearchIndexes.__doc__ or ""),
+    ("### search: embedding", Embedding, Embedding.__doc__ or ""),
+    ("### search of a database", DatabaseSearch, "In a database file: what differs from `project.yml`."),
+    ("### drift", Drift, "Also in a database file, for that database; docs/drift.md tells more."),
     ("### automation", Automation, "Only in `project.yml`."),
+    ("### alerts", Alerts, "Only in `project.yml`; docs/alerts.md tells more. Nothing is sent without a channel."),
+    ("### alerts: channels", Channel, Channel.__doc__ or ""),
+    ("### alerts: rules", Rule, f"A list. {Rule.__doc__}"),
+    ("### alerts: rules: digest", AlertDigest, AlertDigest.__doc__ or ""),
     ("## databases/&lt;name&gt;.yml", DatabaseFile, "Needs `profile` or `connection`."),
     ("### schemas, entities", Patterns, "Globs, case-sensitive. Exclusion wins; no `include` means everything."),
     ("### columns", HiddenColumns, HiddenColumns.__doc__ or ""),
     ("### value_store", StoredColumns, StoredColumns.__doc__ or ""),
+    ("### schedule", Schedule, "In a database file; docs/operations.md tells what the schedule does."),
     ("### probe", Probe, "In a database file; docs/operations.md tells what the sensor does."),
     ("### relationships", DatabaseRelationship, "A list of:"),
     (
@@ -101,6 +117,11 @@ _SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("### sources: tables", SourceTable, "A list of:"),
     ("### sources: columns", SourceColumn, "A list of:"),
 )
+_META = """### sources: meta of tables and columns
+
+`meta:` of a table or column, or `meta:` below its `config:`, which wins. Other keys are accepted and ignored, and so is
+`meta:` of a source. docs/review.md tells when the commands write here.
+"""
 _KINDS = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
@@ -116,6 +137,11 @@ def _blocks() -> Iterator[str]:
             yield from _connections()
         yield f"{title}\n\n{text}\n"
         yield _table(("key", "type", "default", "meaning"), [_row(name, field) for name, field in _fields(model)])
+    yield _META
+    yield _table(
+        ("key", "of a", "type", "meaning"),
+        [(f"`{key.name}`", " or ".join(key.owners), key.kind, key.meaning) for key in META_KEYS],
+    )
     yield "## Environment variables\n"
     yield _variables(OWN)
     yield "Read by `data_dictionary build postgres|tsql|snowflake|databricks|sqlite`:\n"

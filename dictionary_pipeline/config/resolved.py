@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import time
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from dictionary_pipeline.config.alert_settings import AlertSettings
+from dictionary_pipeline.config.drift_settings import DriftSettings
+from dictionary_pipeline.config.graph_settings import GraphSettings
 from dictionary_pipeline.config.model_settings import ModelSettings
+from dictionary_pipeline.config.search_settings import SearchSettings
 
 
 class Secret:
@@ -99,6 +104,8 @@ class SamplingLimits:
     """Time that a run may spend on that, all tables together."""
     max_warehouse_seconds: float | None = None
     """Working time of a billed warehouse after which no further table is sampled; null: no limit."""
+    max_age_hours: float = 168.0
+    """Age at which a run over changed tables reads unchanged ones again too."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,16 @@ class InferenceSettings:
 
 
 @dataclass(frozen=True)
+class Approval:
+    """A person took a text over instead of writing it."""
+
+    origin: Literal["model", "derived"]
+    """Whose text it is."""
+    structure: str | None
+    """Hash of the object's structure at that moment; null: not noted down."""
+
+
+@dataclass(frozen=True)
 class HumanColumn:
     """What people wrote about a column."""
 
@@ -135,6 +152,7 @@ class HumanColumn:
     value_synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rejected: tuple[str, ...] = ()
     """Hashes of drafts that a person rejected."""
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +168,7 @@ class HumanTable:
     """File and line, for messages."""
     rejected: tuple[str, ...] = ()
     """Hashes of drafts that a person rejected."""
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +281,22 @@ class PublishTarget:
         return frozenset(folder.strip("/") for folder in self.plain)
 
 
+class ProbeWindow(NamedTuple):
+    """A part of the day, across midnight when it ends before it starts; the end is not in it."""
+
+    start: time
+    end: time
+    timezone: str
+
+
+@dataclass(frozen=True)
+class ScheduleSettings:
+    """When `nightly_refresh` is due for a database."""
+
+    cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+
+
 @dataclass(frozen=True)
 class ProbeSettings:
     """How the sensor `schema_change` looks for changes."""
@@ -269,6 +304,8 @@ class ProbeSettings:
     enabled: bool | None = None
     """Null: where the engine's probe costs nothing."""
     every_minutes: int = 1
+    window: ProbeWindow | None = None
+    """Null: at any time."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +323,9 @@ class DatabaseConfig:
     inference: InferenceSettings = InferenceSettings()
     model: ModelSettings | None = None
     """The language model that writes definitions; null: none is asked."""
+    graph: GraphSettings = GraphSettings()
+    search: SearchSettings | None = None
+    """The search service that gets the dictionary; null: none does."""
     human: HumanKnowledge = HumanKnowledge()
     publish: PublishTarget = PublishTarget()
     shared: PublishTarget = PublishTarget()
@@ -296,6 +336,10 @@ class DatabaseConfig:
     """Column globs whose values may be published although they look sensitive."""
     privacy: PrivacyPolicy = PrivacyPolicy()
     probe: ProbeSettings = ProbeSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
+    drift: DriftSettings = DriftSettings()
+    file: Path | None = None
+    """The database's YAML file; null where there is none."""
     fqn_database: str | None = None
     """Overrides the database part of FQNs."""
     warnings: tuple[str, ...] = ()
@@ -306,8 +350,8 @@ class DatabaseConfig:
 class AutomationConfig:
     """`project.yml automation:`."""
 
-    nightly_cron: str = "0 2 * * *"
-    timezone: str = "UTC"
+    nightly_cron: str = ScheduleSettings.cron
+    timezone: str = ScheduleSettings.timezone
     nightly_enabled: bool = True
     registry_sensor_enabled: bool = True
     schema_change_enabled: bool = True
@@ -334,3 +378,6 @@ class Project:
     invalid: tuple[InvalidDatabase, ...] = ()
     automation: AutomationConfig = AutomationConfig()
     publish: PublishTarget = PublishTarget()
+    alerts: AlertSettings = AlertSettings()
+    search: SearchSettings | None = None
+    """Of all databases but those that opt out; null: none is configured."""

@@ -45,8 +45,7 @@ class SourceColumn(DbtModel):
     description: str | None = Field(default=None, description="Definition of the column; beats comment and model.")
     meta: dict[str, Any] = Field(
         default={},
-        description="`allowed_values` (the complete list of values) and `value_synonyms` (`{value: [synonym, ...]}`)"
-        " are used; also below `config:`.",
+        description="`allowed_values`, `value_synonyms` and what `review` notes down; see the table below.",
     )
     data_tests: tuple[Any, ...] = Field(
         default=(),
@@ -64,7 +63,7 @@ class SourceTable(DbtModel):
     identifier: str | None = Field(default=None, description="Name in the database when it is another one.")
     description: str | None = Field(default=None, description="Definition of the table; beats comment and model.")
     meta: dict[str, Any] = Field(
-        default={}, description="`entity_name` (the name for people) is used; also below `config:`."
+        default={}, description="`entity_name` and what `review` notes down; see the table below."
     )
     columns: tuple[SourceColumn, ...] = Field(default=(), description="Its columns; only those with something to say.")
     data_tests: tuple[Any, ...] = Field(

@@ -67,8 +67,9 @@ def _error(model: type[BaseModel], detail: ErrorDetails, document: Document) -> 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
     """Keys that the mapping at `loc` may have."""
     for part in loc:
-        if isinstance(part, str):
-            found = {field.alias or name: field for name, field in model.model_fields.items()}[part]
+        # What is no field is a key of the user's own, in a mapping of such models.
+        found = {field.alias or name: field for name, field in model.model_fields.items()}.get(str(part))
+        if found is not None:
             model = _model_in(found.annotation) or model
     return [field.alias or name for name, field in model.model_fields.items()]
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dictionary_pipeline.config.predecessor import variable_names
 from dictionary_pipeline.config.predecessor_model import VARIABLES as MODEL_VARIABLES
+from dictionary_pipeline.config.search_section import VARIABLES as SEARCH_VARIABLES
 from dictionary_pipeline.config.targets import PROFILES_DIR_VARIABLE
 
 
@@ -45,6 +46,12 @@ _PARTS = {
     "HttpPath": "HTTP path of the SQL warehouse.",
     "AccessToken": "Personal access token.",
     "Catalog": "Catalog.",
+    "AzureSearchOptions__Endpoint": "For `push-search`: `https://NAME.search.windows.net`.",
+    "AzureSearchOptions__Key": "For `push-search`: admin key of the service; not used with another `IdentityType`.",
+    "AzureSearchOptions__Identity__ClientId": "For `push-search`: client id of a user-assigned identity.",
+    "AzureSearchOptions__Text2SqlSchemaStore__Index": "For `push-search`: name of the index of tables and views.",
+    "AzureSearchOptions__Text2SqlColumnValueStore__Index": "For `push-search`: name of the index of values.",
+    "AzureSearchOptions__Text2SqlQueryCache__Index": "For `push-search`: name of the index of known questions.",
     "Endpoint": "For `-gen`: endpoint of the Azure OpenAI resource.",
     "ApiVersion": "For `-gen`: API version.",
     "MiniCompletionDeployment": "For `-gen`: deployment that writes the definitions.",
@@ -55,6 +62,6 @@ _PARTS = {
 
 PREDECESSOR: tuple[Variable, ...] = tuple(
     Variable(name, _PARTS.get(name.partition("__")[2]) or _PARTS[name.rpartition("__")[2]])
-    for name in (*variable_names(), *MODEL_VARIABLES)
+    for name in (*variable_names(), *MODEL_VARIABLES, *SEARCH_VARIABLES)
 )
 """Variables of the Text2SQL accelerator, read by `build postgres` and the like."""

@@ -1,4 +1,4 @@
-"""What uses a table or column that is gone, renamed or of another type, and the edit that follows a rename."""
+"""What uses a table or column that is gone, renamed or of another type."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.drift.model import Change, Key
 from dictionary_pipeline.drift.pairing import Pairs
-from dictionary_pipeline.drift.renames import CERTAIN_AT
 from dictionary_pipeline.drift.tables import VIEW_KINDS
 from dictionary_pipeline.relationships.lineage import view_lineage
 from dictionary_pipeline.relationships.names import Names
 
 _OF_COLUMNS = frozenset({"column_removed", "column_renamed", "type_changed", "type_narrowed"})
 _OF_TABLES = frozenset({"table_removed", "table_renamed", "view_removed", "view_renamed"})
-_RENAMES = frozenset({"column_renamed", "table_renamed", "view_renamed"})
 _Place = tuple[str, str, str]
 """Schema, table and column; the column is empty for the table."""
 
 
 def with_consumers(
-    changes: Sequence[Change], before: Catalog, pairs: Pairs, human: HumanKnowledge | None, database: str
+    changes: Sequence[Change], before: Catalog, pairs: Pairs, human: HumanKnowledge | None
 ) -> list[Change]:
-    """Name what used the objects of breaking changes in the earlier state, and propose edits for renames."""
+    """Name what used the objects of breaking changes in the earlier state."""
     if not any(change.kind in _OF_COLUMNS | _OF_TABLES for change in changes):
         return list(changes)
     earlier = {new: old for old, new in pairs.tables}
@@ -36,7 +34,7 @@ def with_consumers(
     for change in changes:
         if change.kind in _OF_COLUMNS | _OF_TABLES:
             place = _place_before(change, pairs, earlier)
-            change = replace(change, consumers=tuple(uses.get(place, ())), patch=_patch(change, place, human, database))
+            change = replace(change, consumers=tuple(uses.get(place, ())))
         told.append(change)
     return told
 
@@ -107,33 +105,3 @@ def _definitions(human: HumanKnowledge | None) -> Iterable[tuple[_Place, str]]:
         for schema, name, columns in ends:
             for part in ("", *columns):
                 yield (schema, name, part), f"relationship ({relation.origin})" if relation.origin else "relationship"
-
-
-def _patch(change: Change, place: _Place, human: HumanKnowledge | None, database: str) -> str:
-    """The edit of `databases/<name>.yml` that keeps human text with what was renamed; empty when none is needed."""
-    if change.kind not in _RENAMES or change.confidence < CERTAIN_AT:
-        return ""
-    schema, table, column = place
-    described = [item for item in human.tables if (item.schema, item.table) == (schema, table)] if human else []
-    if human is not None and not any(
-        not column or column in [known.name for known in item.columns] for item in described
-    ):
-        return ""
-    where = f"dbt_like_configs/databases/{database or '<name>'}.yml"
-    if column:
-        return (
-            f"--- {where}\n+++ {where}\n@@ source {schema}, table {table} @@\n"
-            f"         columns:\n-          - name: {_yaml(column)}\n+          - name: {_yaml(change.after)}\n"
-        )
-    new = change.after.rpartition(".")[2] if change.after.startswith(f"{schema}.") else change.after
-    return (
-        f"--- {where}\n+++ {where}\n@@ source {schema} @@\n"
-        f"     tables:\n-      - name: {_yaml(table)}\n+      - name: {_yaml(new)}\n"
-    )
-
-
-def _yaml(name: str) -> str:
-    """The name as a YAML scalar."""
-    plain = name.replace("_", "a").isalnum() and not name.isdigit()
-    words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
-    return name if plain and name.isascii() and name.lower() not in words else "'" + name.replace("'", "''") + "'"

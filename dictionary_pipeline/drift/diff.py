@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.drift_settings import DriftSettings
 from dictionary_pipeline.config.resolved import HumanKnowledge
 from dictionary_pipeline.drift.columns import Maker, column_changes, is_reordered, recased_severity
 from dictionary_pipeline.drift.constraints import Sides, constraint_changes
 from dictionary_pipeline.drift.consumers import with_consumers
-from dictionary_pipeline.drift.model import SEVERITIES, Change, Drift, Facts, Key, Kind, Severity
+from dictionary_pipeline.drift.model import SEVERITIES, Change, Drift, Facts, Key, Kind
 from dictionary_pipeline.drift.pairing import Pairs, pair
 from dictionary_pipeline.drift.severity import check_overrides, rated
 from dictionary_pipeline.drift.tables import Table, completed, differing, load_tables
@@ -21,7 +22,7 @@ from dictionary_pipeline.drift.texts import SCRUBBED, Definition
 from dictionary_pipeline.drift.trust import Trust, judge
 
 _WORD = re.compile(r'"[^"]+"|\w+')
-NO_OVERRIDES: Mapping[str, Severity] = {}
+NO_OVERRIDES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -40,48 +41,47 @@ def diff_catalogs(
     human: HumanKnowledge | None = None,
     profiles: Profiles | None = None,
     facts: Facts = Facts(),  # noqa: B008 - frozen
-    database: str = "",
 ) -> tuple[Change, ...]:
-    """The changes between two catalogs, worst first; see `compare_catalogs`."""
-    return compare_catalogs(
-        before, after, severities=severities, human=human, profiles=profiles, facts=facts, database=database
-    ).changes
+    """The changes between two catalogs, worst first; see `compare_catalogs`.
+
+    Args:
+        severities: `kind` or `kind:glob` -> severity, instead of the usual ones.
+
+    Raises:
+        ConfigurationError: `severities` names something unknown.
+    """
+    settings = DriftSettings(check_overrides(severities))
+    return compare_catalogs(before, after, settings=settings, human=human, profiles=profiles, facts=facts).changes
 
 
 def compare_catalogs(
     before: Catalog,
     after: Catalog,
     *,
-    severities: Mapping[str, str] = NO_OVERRIDES,
+    settings: DriftSettings = DriftSettings(),  # noqa: B008 - frozen
     human: HumanKnowledge | None = None,
     profiles: Profiles | None = None,
     facts: Facts = Facts(),  # noqa: B008 - frozen
-    database: str = "",
 ) -> Drift:
     """Compare two catalogs of one database, or of two that should be alike.
 
     Args:
         before: The earlier state; its engine says how names, types and defaults are read.
         after: The later state.
-        severities: Kind -> severity, instead of the usual ones.
+        settings: Configured severities and thresholds.
         human: What people wrote about the database; null: not known.
         profiles: What is known about the values of both.
         facts: What both catalogs hold.
-        database: Name of the database in the configuration, for proposed edits.
-
-    Raises:
-        ConfigurationError: `severities` names something unknown.
     """
-    overrides = check_overrides(severities)
-    trust = judge(before, after)
+    trust = judge(before, after, settings)
     names = differing(before, after)
     sides = (
         load_tables(before, names[0], profiles.before if profiles else None),
         load_tables(after, names[1], profiles.after if profiles else None),
     )
     comparison = _Comparison(*sides, before.identity.engine, facts, trust)
-    found = with_consumers(list(comparison.changes()), before, comparison.pairs, human, database)
-    changes = tuple(sorted((rated(change, overrides) for change in found), key=_rank))
+    found = with_consumers(list(comparison.changes()), before, comparison.pairs, human)
+    changes = tuple(sorted((rated(change, settings.severity) for change in found), key=_rank))
     return Drift(changes, trust.removals, trust.suspicious, trust.notes)
 
 

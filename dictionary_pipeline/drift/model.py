@@ -3,50 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
-Kind = Literal[
-    "table_added",
-    "table_removed",
-    "table_renamed",
-    "view_added",
-    "view_removed",
-    "view_renamed",
-    "view_definition_changed",
-    "column_added",
-    "column_removed",
-    "column_renamed",
-    "columns_reordered",
-    "type_widened",
-    "type_narrowed",
-    "type_changed",
-    "nullability_relaxed",
-    "nullability_tightened",
-    "default_changed",
-    "pk_added",
-    "pk_removed",
-    "pk_changed",
-    "fk_added",
-    "fk_removed",
-    "fk_changed",
-    "fk_rule_changed",
-    "unique_added",
-    "unique_removed",
-    "check_changed",
-    "enum_value_added",
-    "enum_value_removed",
-    "index_added",
-    "index_removed",
-    "generated_changed",
-    "object_type_changed",
-    "identifier_case_changed",
-    "comment_changed",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from dictionary_pipeline.config.drift_settings import KINDS, SEVERITIES, Kind, Severity
 
-Severity = Literal["breaking", "risky", "safe", "cosmetic"]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""From worst to least."""
+__all__ = ["KINDS", "SEVERITIES", "Change", "Drift", "Facts", "Key", "Kind", "Severity"]
 
 
 class Key(NamedTuple):
@@ -79,8 +40,6 @@ class Change:
     """Why the severity is not the kind's usual one, or what a rename was inferred from."""
     consumers: tuple[str, ...] = ()
     """Views, keys and definitions that use what was removed, renamed or retyped."""
-    patch: str = ""
-    """Proposed edit of the database's YAML file, for renames that are nearly certain."""
 
     @property
     def object(self) -> str:

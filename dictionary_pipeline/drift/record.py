@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -50,10 +50,16 @@ class Entry:
         return jsontext.compact(asdict(self)) + "\n"
 
     @property
+    def change(self) -> tuple[str | None, ...]:
+        """Names the change of a published state, whatever else changed by the time it is seen."""
+        parts = (self.kind, self.schema, self.table, self.column, self.name, self.before, self.after)
+        return (self.previous, *parts)
+
+    @property
     def key(self) -> str:
         """Names the change between its two fingerprints, whenever and by whomever it is seen."""
-        change = (self.kind, self.schema, self.table, self.column, self.name, self.before, self.after)
-        return jsontext.digest([self.previous, self.new, *change])[:32]
+        previous, *parts = self.change
+        return jsontext.digest([previous, self.new, *parts])[:32]
 
 
 def moment(now: datetime) -> str:
@@ -62,7 +68,11 @@ def moment(now: datetime) -> str:
 
 
 def entries_of(
-    changes: Iterable[Change], step: Step, now: Detection, seen: Mapping[str, Detection]
+    changes: Iterable[Change],
+    step: Step,
+    now: Detection,
+    seen: Mapping[str, Detection],
+    waiting: Iterable[Entry] = (),
 ) -> tuple[Entry, ...]:
     """Changes as log entries.
 
@@ -71,7 +81,9 @@ def entries_of(
         step: Between which states they happened.
         now: For changes that are seen for the first time.
         seen: Key -> first detection, of an earlier run that saw the change but did not publish it.
+        waiting: What an earlier run held back: a change that is still there stays as it was detected.
     """
+    held = {entry.change: entry for entry in waiting}
     entries = []
     for change in changes:
         entry = Entry(
@@ -88,6 +100,7 @@ def entries_of(
             change.confidence,
             change.reason,
         )
-        first = seen.get(entry.key, now)
-        entries.append(Entry(**{**asdict(entry), **first._asdict()}))
+        known = held.get(entry.change)
+        first = seen.get(entry.key, now) if known is None else Detection(known.detected_at, known.run_id)
+        entries.append(replace(entry, **first._asdict(), new=entry.new if known is None else known.new))
     return tuple(entries)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from dictionary_pipeline.drift.model import KINDS, SEVERITIES, Change, Kind, Severity
 from dictionary_pipeline.errors import ConfigurationError
+
+CONFIGURED = "configured"
+"""The reason of a change whose severity the configuration says."""
 
 DEFAULT_SEVERITIES: Mapping[Kind, Severity] = {
     "table_added": "safe",
@@ -52,9 +56,18 @@ DEFAULT_SEVERITIES: Mapping[Kind, Severity] = {
 
 
 def rated(change: Change, overrides: Mapping[str, Severity]) -> Change:
-    """The change with its configured severity, where there is one for its kind."""
-    severity = overrides.get(change.kind)
-    return change if severity is None else replace(change, severity=severity, reason="configured")
+    """The change with its configured severity, where there is one for it.
+
+    Args:
+        overrides: `kind` or `kind:glob` -> severity. The first glob that fits wins, then the kind alone.
+    """
+    named = change.object.casefold()
+    for rule, severity in overrides.items():
+        kind, colon, glob = rule.partition(":")
+        if colon and kind == change.kind and fnmatchcase(named, glob.casefold()):
+            return replace(change, severity=severity, reason=CONFIGURED)
+    configured = overrides.get(change.kind)
+    return change if configured is None else replace(change, severity=configured, reason=CONFIGURED)
 
 
 def check_overrides(overrides: Mapping[str, str]) -> Mapping[str, Severity]:
@@ -64,13 +77,14 @@ def check_overrides(overrides: Mapping[str, str]) -> Mapping[str, Severity]:
         ConfigurationError: naming the first wrong one.
     """
     checked: dict[str, Severity] = {}
-    for kind, severity in overrides.items():
+    for rule, severity in overrides.items():
+        kind = rule.partition(":")[0]
         if kind not in KINDS:
             raise ConfigurationError(f"{kind!r} is not a kind of drift", fix=f"Kinds: {', '.join(KINDS)}.")
         found = next((known for known in SEVERITIES if known == severity), None)
         if found is None:
             raise ConfigurationError(
-                f"{severity!r} is not a severity", where=kind, fix=f"Choose one of: {', '.join(SEVERITIES)}."
+                f"{severity!r} is not a severity", where=rule, fix=f"Choose one of: {', '.join(SEVERITIES)}."
             )
-        checked[kind] = found
+        checked[rule] = found
     return checked

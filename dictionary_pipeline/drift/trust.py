@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.drift_settings import DriftSettings
 from dictionary_pipeline.drift.model import Key
 from dictionary_pipeline.drift.tables import VIEW_KINDS
 from dictionary_pipeline.problems import Problem
 
-SUSPICIOUS_SHARE = 0.5
-"""Share of tables that must be gone at once to be suspicious."""
-_FEWEST_GONE = 3
-"""Below it, half of a database is gone with one DROP TABLE."""
 _REFUSALS = frozenset({"42501", "1142", "1143", "1044", "229", "230", "916"})
 """Privilege codes: SQLSTATE 42501; MySQL 1044, 1142, 1143; SQL Server 229, 230, 916."""
 _TABLE = ["schema", "table"]
@@ -43,7 +40,7 @@ def is_authoritative(before: Catalog, after: Catalog) -> bool:
     return judge(before, after).removals
 
 
-def judge(before: Catalog, after: Catalog) -> Trust:
+def judge(before: Catalog, after: Catalog, settings: DriftSettings = DriftSettings()) -> Trust:  # noqa: B008 - frozen
     """Weigh what the two catalogs tell about themselves.
 
     The later catalog proves removals when it is complete and did not lose privileges together with
@@ -66,7 +63,7 @@ def judge(before: Catalog, after: Catalog) -> Trust:
         )
     if not before.complete:
         notes.append("the earlier catalog is incomplete, so nothing counts as added")
-    suspicious = gone >= _FEWEST_GONE and gone > SUSPICIOUS_SHARE * before.tables.height
+    suspicious = gone >= settings.suspicious_tables and gone > settings.suspicious_share * before.tables.height
     if suspicious:
         notes.append(
             f"{gone} of {before.tables.height} tables and views are gone at once; check that this is the right "

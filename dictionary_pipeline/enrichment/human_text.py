@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.config.resolved import HumanKnowledge, HumanTable
+from dictionary_pipeline.config.resolved import Approval, HumanKnowledge, HumanTable
 from dictionary_pipeline.suggestions import did_you_mean
 
 _TABLE = {"schema": pl.String(), "table": pl.String()}
@@ -18,6 +19,32 @@ _MAX_SUGGESTIONS = 20
 """Looking for similar names compares with every name; a manifest of another database has thousands."""
 
 _Name = tuple[str, ...]
+ObjectName = tuple[str, str, str | None]
+"""Schema, table, and column; null: the table itself."""
+
+
+class Approved(NamedTuple):
+    """A text, or a name, that a person approved instead of writing it."""
+
+    schema: str
+    table: str
+    column: str | None
+    definition: str | None
+    entity_name: str | None
+    origin: str
+    """Whose text it is."""
+    structure: str
+    """Hash of the object's structure when it was approved."""
+
+    @property
+    def object(self) -> ObjectName:
+        """What it is about."""
+        return self.schema, self.table, self.column
+
+    @property
+    def name(self) -> str:
+        """What it is about, for people."""
+        return ".".join(part for part in self.object if part is not None)
 
 
 @dataclass(frozen=True)
@@ -32,6 +59,8 @@ class HumanTexts:
     """schema, table, entity_name."""
     unmatched: tuple[str, ...]
     """One sentence per entry that found no object."""
+    approved: tuple[Approved, ...] = ()
+    """Those whose object's structure was noted down."""
 
 
 def match(catalog: Catalog, human: HumanKnowledge) -> HumanTexts:
@@ -50,7 +79,10 @@ def match(catalog: Catalog, human: HumanKnowledge) -> HumanTexts:
     table_texts: dict[_Name, str] = {}
     entity_names: dict[_Name, str] = {}
     column_texts: dict[_Name, str] = {}
+    approved: dict[ObjectName, Approved] = {}
     for name, entry in matched:
+        schema, table = name
+        _keep_approval(approved, (schema, table, None), entry.description, entry.entity_name, entry.approval)
         _keep(table_texts, name, entry.description)
         _keep(entity_names, name, entry.entity_name)
         for column in entry.columns:
@@ -59,11 +91,13 @@ def match(catalog: Catalog, human: HumanKnowledge) -> HumanTexts:
                 unmatched.append(_missing(entry, (column.name,), columns[name], of=name))
             else:
                 _keep(column_texts, name + known, column.description)
+                _keep_approval(approved, (schema, table, known[0]), column.description, None, column.approval)
     return HumanTexts(
         tables=_frame(table_texts, {**_TABLE, "definition": pl.String()}),
         columns=_frame(column_texts, {**_COLUMN, "definition": pl.String()}),
         entity_names=_frame(entity_names, {**_TABLE, "entity_name": pl.String()}),
         unmatched=tuple(unmatched),
+        approved=tuple(approved.values()),
     )
 
 
@@ -117,6 +151,17 @@ def _missing(entry: HumanTable, name: _Name, known: _Names, of: _Name | None = N
 def _keep(texts: dict[_Name, str], name: _Name, text: str | None) -> None:
     if text is not None and text.strip():
         texts.setdefault(name, text.strip())
+
+
+def _keep_approval(
+    approved: dict[ObjectName, Approved],
+    name: ObjectName,
+    definition: str | None,
+    entity_name: str | None,
+    approval: Approval | None,
+) -> None:
+    if approval is not None and approval.structure and (definition or entity_name):
+        approved.setdefault(name, Approved(*name, definition, entity_name, approval.origin, approval.structure))
 
 
 def _frame(texts: dict[_Name, str], schema: dict[str, pl.String]) -> pl.DataFrame:

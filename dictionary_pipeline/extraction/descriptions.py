@@ -11,9 +11,10 @@ from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.enrichment.definitions import Definitions
 from dictionary_pipeline.enrichment.facts import allowed_texts
 from dictionary_pipeline.enrichment.prose import value_list
+from dictionary_pipeline.extraction.ddl import statements
 from dictionary_pipeline.extraction.nodes import Nodes
+from dictionary_pipeline.relationships.model import RelationshipGraph
 
-_MAX_COLUMNS = 30
 _MAX_KEYS = 20
 _MAX_LISTED = 20
 _MAX_VALUES = 30
@@ -22,14 +23,12 @@ _COLUMN = ["schema", "table", "column"]
 
 
 def describe_tables(
-    nodes: Nodes, keys: pl.DataFrame, foreign_keys: pl.DataFrame, lineage: pl.DataFrame, definitions: Definitions
+    nodes: Nodes, catalog: Catalog, graph: RelationshipGraph, foreign_keys: pl.DataFrame, definitions: Definitions
 ) -> pl.DataFrame:
     """A description for every table, view and stub, in the order of `nodes.tables`.
 
     Args:
-        keys: `frames.KEYS`.
         foreign_keys: Of `extraction.edges.foreign_keys`.
-        lineage: `frames.LINEAGE`.
 
     Returns:
         title, description.
@@ -37,11 +36,11 @@ def describe_tables(
     described = nodes.tables
     for facts in (
         definitions.tables.select(*_TABLE, "definition"),
-        _primary_keys(keys),
+        _primary_keys(graph.keys),
         _references(foreign_keys),
         _children(foreign_keys),
-        _sources(nodes, lineage),
-        _column_lists(nodes.columns),
+        _sources(nodes, graph.lineage),
+        _ddl(catalog),
     ):
         described = described.join(facts, on=_TABLE, how="left", maintain_order="left")
     text = pl.concat_str(
@@ -50,7 +49,7 @@ def describe_tables(
         pl.format("Foreign keys: {}.", "references"),
         pl.format("Referred to by: {}.", "children"),
         pl.format("Created using: {}.", "sources"),
-        pl.format("Columns: {}.", "columns"),
+        pl.format("DDL: {};", "ddl"),
         separator=" ",
         ignore_nulls=True,
     )
@@ -125,6 +124,6 @@ def _sources(nodes: Nodes, lineage: pl.DataFrame) -> pl.DataFrame:
     return distinct.group_by(_TABLE, maintain_order=True).agg(_listed("source", _MAX_LISTED, ", ").alias("sources"))
 
 
-def _column_lists(columns: pl.DataFrame) -> pl.DataFrame:
-    typed = columns.select(*_TABLE, item=pl.concat_str("column", "data_type", separator=" ", ignore_nulls=True))
-    return typed.group_by(_TABLE, maintain_order=True).agg(_listed("item", _MAX_COLUMNS, ", ").alias("columns"))
+def _ddl(catalog: Catalog) -> pl.DataFrame:
+    rows = [(*name, statement.short()) for name, statement in statements(catalog).items()]
+    return pl.DataFrame(rows, schema=dict.fromkeys((*_TABLE, "ddl"), pl.String()), orient="row")

@@ -1,8 +1,4 @@
-"""One text per table and view, for those who let GraphRAG extract its own graph.
-
-Keys stand inside each statement, whatever statement declared them in the database: a reader of one
-text sees all that concerns its table.
-"""
+"""One text per table and view, for those who let GraphRAG extract its own graph."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ import polars as pl
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.enrichment.definitions import Definitions
 from dictionary_pipeline.enrichment.prose import one_line, shortened
+from dictionary_pipeline.extraction.ddl import listed, quoted, statements
 from dictionary_pipeline.extraction.descriptions import describe_columns
 from dictionary_pipeline.extraction.nodes import Nodes, build_nodes
 from dictionary_pipeline.naming import file_names
@@ -46,20 +43,18 @@ def input_documents(
     described = catalog.tables.join(labels, on=_TABLE, maintain_order="left").join(
         definitions.tables.select(*_TABLE, "definition"), on=_TABLE, how="left", maintain_order="left"
     )
-    members = _column_lines(catalog)
-    constraints = _key_lines(catalog)
+    ddl = statements(catalog)
     columns = _described_columns(nodes, catalog, profiles, definitions)
     further = _further_lines(nodes, graph)
     texts: dict[str, str] = {}
-    for schema, table, kind, sql, label, definition in described.select(
-        *_TABLE, "kind", "view_sql", "label", "definition"
-    ).iter_rows():
+    for schema, table, label, definition in described.select(*_TABLE, "label", "definition").iter_rows():
         name = (schema, table)
+        statement = ddl[name]
         parts = [
             f"Name: {label}",
             f"Definition: {one_line(definition)}" if definition else "",
-            _statement(name, kind, [*members[name], *constraints[name]]),
-            f"Query:\n{shortened(sql.strip(), _MAX_VIEW_SQL)}" if sql and "view" in kind else "",
+            statement.full(),
+            f"Query:\n{shortened(statement.query, _MAX_VIEW_SQL)}" if statement.query else "",
             "\n".join(["Columns:", *columns[name]]) if columns[name] else "",
             "\n".join(["Additional information:", *further[name]]) if further[name] else "",
         ]
@@ -70,49 +65,6 @@ def input_documents(
 def extraction_prompt() -> str:
     """The template for GraphRAG's `extract_graph`: only `{entity_types}` and `{input_text}` are filled in."""
     return (files("dictionary_pipeline.extraction") / "prompts" / "extract_graph.txt").read_text(encoding="utf-8")
-
-
-def _quoted(*parts: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(_quoted, columns))
-
-
-def _statement(name: _Name, kind: str, lines: Sequence[str]) -> str:
-    noun = {"view": "VIEW", "materialized_view": "MATERIALIZED VIEW"}.get(kind, "TABLE")
-    head = f"CREATE {noun} {_quoted(*name)}"
-    return f"{head} (\n    " + ",\n    ".join(lines) + "\n);" if lines else f"{head};"
-
-
-def _column_lines(catalog: Catalog) -> _Lines:
-    lines: defaultdict[_Name, list[str]] = defaultdict(list)
-    for schema, table, column, data_type, nullable in catalog.columns.select(
-        *_COLUMN, "data_type", "is_nullable"
-    ).iter_rows():
-        parts = [_quoted(column), data_type, None if nullable is None or nullable else "NOT NULL"]
-        lines[schema, table].append(" ".join(part for part in parts if part))
-    return lines
-
-
-def _key_lines(catalog: Catalog) -> _Lines:
-    """Declared keys as constraints inside the statement of their table."""
-    lines: defaultdict[_Name, list[str]] = defaultdict(list)
-    for schema, table, kind, columns in (
-        catalog.keys.filter(pl.col("origin") == "declared")
-        .sort("schema", "table", "kind", "name")
-        .select(*_TABLE, "kind", "columns")
-        .iter_rows()
-    ):
-        lines[schema, table].append(f"{'PRIMARY KEY' if kind == 'primary' else 'UNIQUE'} ({_listed(columns)})")
-    for schema, table, columns, *parent, parent_columns in catalog.foreign_keys.select(
-        "from_schema", "from_table", "from_columns", "to_database", "to_schema", "to_table", "to_columns"
-    ).iter_rows():
-        target = _quoted(*(part for part in parent if part is not None))
-        ending = f" ({_listed(parent_columns)})" if parent_columns else ""
-        lines[schema, table].append(f"FOREIGN KEY ({_listed(columns)}) REFERENCES {target}{ending}")
-    return lines
 
 
 def _described_columns(nodes: Nodes, catalog: Catalog, profiles: pl.DataFrame, definitions: Definitions) -> _Lines:
@@ -139,11 +91,11 @@ def _further_lines(nodes: Nodes, graph: RelationshipGraph) -> _Lines:
         *("from_schema", "from_table", "from_columns", "origin", "to_database", "to_schema", "to_table", "to_columns")
     ).iter_rows():
         verb = "appears to refer to" if origin == "inferred" else "refers to"
-        target = _quoted(*(part for part in parent if part is not None))
-        ending = f" ({_listed(parent_columns)})" if parent_columns else ""
-        lines[schema, table].append(f"- ({_listed(columns)}) {verb} {target}{ending}")
+        target = quoted(*(part for part in parent if part is not None))
+        ending = f" ({listed(parent_columns)})" if parent_columns else ""
+        lines[schema, table].append(f"- ({listed(columns)}) {verb} {target}{ending}")
     direct = graph.lineage.filter(pl.col("view_column").is_null())
     sources = direct.select("view_schema", "view", "source_schema", "source_table").unique().sort(pl.all())
     for schema, view, *source in sources.iter_rows():
-        lines[schema, view].append(f"- created using {labels.get((*source,), _quoted(*source))}")
+        lines[schema, view].append(f"- created using {labels.get((*source,), quoted(*source))}")
     return lines

@@ -321,7 +321,8 @@ def _merged(pieces: pl.DataFrame) -> pl.DataFrame:
     sentence = pl.concat_str("source_label", "type", "target_label", separator=" ")
     ending = pl.when(detail != "").then(": " + detail + ".").otherwise(pl.lit("."))
     rank = pl.col("type").replace_strict({kind: rank for rank, kind in enumerate(EDGE_TYPES)}, return_dtype=pl.Int64())
-    ordered = edges.sort(rank, "source", "ordinal", "target").with_columns(
+    is_self = pl.col("source") == pl.col("target")  # tells a reader of the first edges least
+    ordered = edges.sort(rank, "source", is_self, "ordinal", "target").with_columns(
         pl.concat_str(_capitalised(sentence), ending).alias("description"),
         pl.when(name != "").then(name).alias("constraint_name"),
     )

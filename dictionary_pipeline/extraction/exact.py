@@ -29,7 +29,7 @@ def build_graph(
     """
     nodes = build_nodes(catalog, graph)
     tables = nodes.tables.join(
-        describe_tables(nodes, graph.keys, foreign_keys(nodes, graph), graph.lineage, definitions),
+        describe_tables(nodes, catalog, graph, foreign_keys(nodes, graph), definitions),
         on="title",
         maintain_order="left",
     )

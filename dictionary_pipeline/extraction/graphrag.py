@@ -9,15 +9,13 @@ its final tables; the names that its later steps add themselves (`community`, `l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
 from dictionary_pipeline import frames
+from dictionary_pipeline.config.graph_settings import Granularity
 from dictionary_pipeline.errors import StateMismatch
-from dictionary_pipeline.extraction.model import EDGE_TYPES
-
-Granularity = Literal["table", "column"]
+from dictionary_pipeline.extraction.model import ALL_EDGE_TYPES, EDGE_TYPES
 
 _S, _I, _F, _B, _LS = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.List(pl.String())
 
@@ -45,7 +43,7 @@ RELATIONSHIPS: frames.Schema = {
     "weight": _F,  # the strongest of the merged edges, not their sum
     "combined_degree": _I,
     "text_unit_ids": _LS,
-    "relationship_type": _S,  # types joined by `|`, in the order of EDGE_TYPES
+    "relationship_type": _S,  # types joined by `|`, in the order of ALL_EDGE_TYPES
     "evidence": _S,
     "confidence": _F,
     "is_inferred": _B,
@@ -85,7 +83,8 @@ class GraphRagSet:
 def graph_keys(entities: pl.DataFrame, edges: pl.DataFrame) -> list[tuple[str, str]]:
     """(kind, key) of everything that needs an id, whatever the granularity; see `ids.extend_ids`."""
     described = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub"))["title"].to_list()
-    pairs = edges.select(_pair_key().unique())["key"].to_list()
+    _, lifted = at_granularity(entities, edges, "table")
+    pairs = pl.concat([edges.select(_pair_key()), lifted.select(_pair_key())])["key"].unique().to_list()
     return [
         *(("entity", title) for title in entities["title"].to_list()),
         *(("relationship", pair) for pair in pairs),
@@ -111,9 +110,7 @@ def graphrag_frames(
     """
     owners = _owners(entities, edges)
     units = _with_ids(_units(entities, edges), ids, "text_unit", "unit")
-    if granularity == "table":
-        entities = entities.filter(pl.col("type").is_in(_TABLE_TYPES))
-        edges = edges.filter(pl.col("type").is_in(_TABLE_EDGES))
+    entities, edges = at_granularity(entities, edges, granularity)
     nodes = _with_ids(entities, ids, "entity", "title")
     pairs = _with_ids(_merged_pairs(edges), ids, "relationship", "key")
     pairs = pairs.join(owners.rename({"title": "source"}), on="source", maintain_order="left")
@@ -128,6 +125,26 @@ def graphrag_frames(
             documents.rename({"unit": "title"}).with_columns(units.select(pl.concat_list("id").alias("text_unit_ids"))),
             DOCUMENTS,
         ),
+    )
+
+
+def at_granularity(
+    entities: pl.DataFrame, edges: pl.DataFrame, granularity: Granularity
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The part of a graph that GraphRAG gets; with `table`, columns give way to their tables.
+
+    Args:
+        entities: `frames.GRAPH_ENTITIES`.
+        edges: `frames.GRAPH_EDGES`.
+    """
+    if granularity == "column":
+        return entities, edges
+    owned = edges.filter(pl.col("type") == "HAS_COLUMN")
+    owners = dict(owned.select("target", "source").iter_rows())
+    kept = edges.filter(~pl.col("type").is_in(EDGE_TYPES) | pl.col("type").is_in(_TABLE_EDGES))
+    lifted = kept.with_columns(pl.col("source", "target").replace(owners))
+    return entities.filter(pl.col("type") != "SQLCOLUMN"), lifted.filter(
+        pl.col("type").is_in(_TABLE_EDGES) | (pl.col("source") != pl.col("target"))
     )
 
 
@@ -177,7 +194,7 @@ def _merged_pairs(edges: pl.DataFrame) -> pl.DataFrame:
     def listed(column: str, separator: str) -> pl.Expr:
         return pl.col(column).drop_nulls().unique(maintain_order=True).str.join(separator)
 
-    order = {kind: rank for rank, kind in enumerate(EDGE_TYPES)}
+    order = {kind: rank for rank, kind in enumerate(ALL_EDGE_TYPES)}
     ranked = edges.sort(pl.col("type").replace_strict(order, return_dtype=_I), maintain_order=True)
     merged = ranked.group_by("source", "target", maintain_order=True).agg(
         listed("type", "|").alias("relationship_type"),

@@ -16,12 +16,15 @@ class ReportCalls(NamedTuple):
     most: int
 
 
-def expected_report_calls(rag: GraphRagSet) -> ReportCalls:
+def expected_report_calls(pairs: pl.DataFrame) -> ReportCalls:
     """Bounds on the number of communities, without running the clustering.
 
     Every connected group of entities is at least one community, and a community of the first level
     holds at least two entities. Groups above the maximum size are split further, which the upper
     bound does not count; entities without an edge are in no community.
+
+    Args:
+        pairs: source, target of every relationship that GraphRAG gets.
     """
     parents: dict[str, str] = {}
 
@@ -31,7 +34,7 @@ def expected_report_calls(rag: GraphRagSet) -> ReportCalls:
             title = parents[title]
         return title
 
-    for source, target in rag.relationships.select("source", "target").iter_rows():
+    for source, target in pairs.select("source", "target").iter_rows():
         if source != target:
             parents[root(source)] = root(target)
     groups = sum(title == parent for title, parent in parents.items())
@@ -44,7 +47,7 @@ def graph_readme(rag: GraphRagSet, edges: pl.DataFrame) -> str:
     Args:
         edges: `frames.GRAPH_EDGES`.
     """
-    calls = expected_report_calls(rag)
+    calls = expected_report_calls(rag.relationships)
     counts = edges["type"].value_counts().sort("type").iter_rows()
     return _TEXT.format(
         entities=rag.entities.height,

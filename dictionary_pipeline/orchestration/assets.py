@@ -58,7 +58,7 @@ def run_stage(context: dg.AssetExecutionContext, stage: StageSpec, options: Refr
         failure = error if isinstance(error, DictionaryError) else unexpected(error)
         if not failure.retryable or context.retry_number >= RETRY.max_retries:
             shutil.rmtree(overlay, ignore_errors=True)
-        raise (failure if isinstance(failure, Refused) else _failure(failure)) from None
+        raise (failure if isinstance(failure, Refused) else as_failure(failure)) from None
     if is_last:
         shutil.rmtree(overlay, ignore_errors=True)
     return report
@@ -100,8 +100,10 @@ def _configuration_check(fault: str | None) -> Check:
     return Check(CONFIGURATION_CHECK, False, f"The last good configuration was used, because: {fault}", 1)
 
 
-def _failure(error: DictionaryError) -> dg.Failure:
-    return dg.Failure(shorten(str(error)), allow_retries=error.retryable)
+def as_failure(error: DictionaryError) -> dg.Failure:
+    """The event of an error: product text, and what an alert tells it by."""
+    metadata = {"error_code": error.identifier, "error_scope": error.scope}
+    return dg.Failure(shorten(str(error)), metadata=metadata, allow_retries=error.retryable)
 
 
 def stage_checks(stage: StageSpec) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ def _asset(stage: StageSpec, upstream: StageSpec | None) -> dg.AssetsDefinition:
             report = run_stage(context, stage, refresh_options)
         except Refused as refusal:
             yield from (_check_result(check, key) for check in refusal.checks)
-            raise _failure(refusal) from None
+            raise as_failure(refusal) from None
         yield dg.MaterializeResult(
             metadata=stage_metadata(report),
             data_version=dg.DataVersion(report.output) if report.output else None,

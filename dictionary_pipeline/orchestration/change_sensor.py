@@ -7,23 +7,25 @@ import time
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 
 import dagster as dg
 
-from dictionary_pipeline.config.resolved import AutomationConfig, ProbeSettings, Project
+from dictionary_pipeline.config.resolved import AutomationConfig, ProbeSettings, ProbeWindow, Project
+from dictionary_pipeline.config.schedule import is_open, next_opening
 from dictionary_pipeline.errors import DictionaryError
-from dictionary_pipeline.orchestration.jobs import refresh_dictionary
+from dictionary_pipeline.orchestration.jobs import CHANGED_ONLY, refresh_dictionary
 from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.probing import Down, Outcome, Probed, ProbePool, probe_database
 from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.orchestration.tags import RUN_KEY_TAG
 from dictionary_pipeline.run import database_store
 
 _TICK_SECONDS = 60
 _FIRST_PAUSE = 120.0
 _LONGEST_PAUSE = 3_600.0
 _POOL = ProbePool()
-_RUN_KEY = "dagster/run_key"
 _FAILED = frozenset({dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED})
 
 
@@ -77,11 +79,20 @@ class ChangePlan:
     cursor: ChangeCursor
 
 
-def due(names: Collection[str], cursor: ChangeCursor, now: float) -> list[str]:
-    """The databases to ask, starting behind the one reached last, without those that pause."""
-    ordered = sorted(names)
+def due(settings: Mapping[str, ProbeSettings], cursor: ChangeCursor, now: float) -> list[str]:
+    """The databases to ask, starting behind the one reached last, without those that pause or whose window is shut."""
+    ordered = sorted(settings)
     start = bisect_right(ordered, cursor.position)
-    return [name for name in (*ordered[start:], *ordered[:start]) if cursor.not_before.get(name, 0) <= now]
+    moment = datetime.fromtimestamp(now, UTC)
+    return [
+        name
+        for name in (*ordered[start:], *ordered[:start])
+        if cursor.not_before.get(name, 0) <= now and _is_open(settings[name].window, moment)
+    ]
+
+
+def _is_open(window: ProbeWindow | None, moment: datetime) -> bool:
+    return window is None or is_open(window, moment)
 
 
 def plan_changes(
@@ -121,7 +132,7 @@ def plan_changes(
         if down.pop(name, None) is not None:
             back.append(name)
         if settings[name].every_minutes > 1:
-            not_before[name] = now + 60 * settings[name].every_minutes - _TICK_SECONDS / 2
+            not_before[name] = _next_look(settings[name], now)
         if not isinstance(outcome, Probed) or outcome.probe == outcome.published:
             requested.pop(name, None)
         elif name in failed or requested.get(name, [""])[0] != outcome.probe:
@@ -145,6 +156,14 @@ def plan_changes(
     )
 
 
+def _next_look(settings: ProbeSettings, now: float) -> float:
+    """After the configured time, or when the window opens: what happened while it was shut is to be seen first."""
+    regular = now + 60 * settings.every_minutes - _TICK_SECONDS / 2
+    if settings.window is None:
+        return regular
+    return min(regular, next_opening(settings.window, datetime.fromtimestamp(now, UTC)).timestamp())
+
+
 def _pause(times: int) -> float:
     return float(min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE))
 
@@ -165,7 +184,10 @@ def build_change_sensor(automation: AutomationConfig, pool: ProbePool = _POOL) -
             context.log.error(shorten(f"database {name} cannot be asked for changes: {reason}"))
         for name in plan.back:
             context.log.info(f"database {name} answers again")
-        requests = [dg.RunRequest(run_key=item.run_key, partition_key=item.database) for item in plan.requests]
+        requests = [
+            dg.RunRequest(run_key=item.run_key, partition_key=item.database, run_config=CHANGED_ONLY)
+            for item in plan.requests
+        ]
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else _skip_reason(plan),
@@ -180,13 +202,13 @@ def _tick(project: Project, context: dg.SensorEvaluationContext, pool: ProbePool
     configs = {name: config for name, config in project.databases.items() if name in known}
     cursor = ChangeCursor.parse(context.cursor)
     now = time.time()
-    asked = due(configs, cursor, now)
+    settings = {name: config.probe for name, config in configs.items()}
+    asked = due(settings, cursor, now)
 
     def probe(name: str) -> Outcome:
         return probe_database(configs[name], database_store(configs[name], project.folder))
 
     outcomes = pool.round(asked, probe)
-    settings = {name: config.probe for name, config in configs.items()}
     failed = _failed(context.instance, cursor, outcomes)
     return plan_changes(settings, asked, outcomes, failed, cursor, now)
 
@@ -197,7 +219,7 @@ def _failed(instance: dg.DagsterInstance, cursor: ChangeCursor, outcomes: Mappin
     for name, (probe, run_key) in cursor.requested.items():
         outcome = outcomes.get(name)
         if isinstance(outcome, Probed) and probe == outcome.probe != outcome.published:
-            runs = instance.get_runs(filters=dg.RunsFilter(tags={_RUN_KEY: run_key}), limit=1)
+            runs = instance.get_runs(filters=dg.RunsFilter(tags={RUN_KEY_TAG: run_key}), limit=1)
             if runs and runs[0].status in _FAILED:
                 failed.add(name)
     return failed

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import dagster as dg
 
 from dictionary_pipeline.orchestration.assets import GROUP
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.tags import partition_tags
+
+CHANGED_ONLY: Mapping[str, Any] = {"resources": {"refresh_options": {"config": {"changed_only": True}}}}
+"""Run configuration of what nobody watches: tables that did not change keep their samples."""
 
 refresh_dictionary = dg.define_asset_job(
     "refresh_dictionary",

@@ -15,6 +15,7 @@ MAX_TEXT = 2_000
 _MAX_CELL = 120
 _MAX_TABLE_BYTES = 30_000
 _MAX_TABLES_BYTES = 75_000
+_MAX_TEXTS_BYTES = 15_000
 _ROW_BYTES = 60
 """What Dagster writes around the cells of a row."""
 
@@ -27,6 +28,10 @@ def stage_metadata(report: StageReport) -> dict[str, dg.MetadataValue]:
         metadata["problem_rows"], used = table_value(problem_frame(report.problems), room)
         room -= used
     metadata.update(_scalars(report.metrics))
+    for name, text in report.texts.items():
+        shown = shorten(text, min(_MAX_TEXTS_BYTES, room))
+        metadata[name] = dg.MetadataValue.md(shown)
+        room -= len(json.dumps(shown))
     for name, svg in report.images.items():
         metadata[name], used = _image(name, svg)
         room -= used

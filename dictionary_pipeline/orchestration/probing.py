@@ -8,15 +8,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Capability
 from dictionary_pipeline.engines.registry import create_engine
-from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.errors import DictionaryError, NotADatabase
 from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.sampling_age import samples_expire_at
 from dictionary_pipeline.unexpected import unexpected
+from dictionary_pipeline.verified import Verification, configuration_digest
 
 
 class Probed(NamedTuple):
@@ -25,19 +28,29 @@ class Probed(NamedTuple):
     probe: str
     published: str | None
     """The value that was published last."""
+    manifest: str = ""
+    """Hash of the published manifest."""
 
 
 class Unwatched(NamedTuple):
     """There is nothing to compare: asking costs, the engine has no signal, or nothing is published yet."""
 
 
+class Unchanged(NamedTuple):
+    """A run would find nothing to do."""
+
+    verified: Verification
+
+
 class Down(NamedTuple):
     """A database did not answer."""
 
     error: str
+    lasting: bool = False
+    """Asking again does not help before somebody repairs something."""
 
 
-Outcome = Probed | Unwatched | Down
+Outcome = Probed | Unwatched | Unchanged | Down
 Probe = Callable[[str], Outcome]
 
 
@@ -57,7 +70,29 @@ def probe_database(config: DatabaseConfig, store: Store) -> Outcome:
         return Unwatched()
     with engine.open() as session:
         probe = engine.probe(session)
-    return Unwatched() if probe is None else Probed(probe, published.manifest.probe)
+    return Unwatched() if probe is None else Probed(probe, published.manifest.probe, published.sha256)
+
+
+def look_for_work(config: DatabaseConfig, store: Store, last: Verification | None, now: datetime) -> Outcome:
+    """Ask one database, and its store, whether a run would find anything to do.
+
+    Args:
+        last: When the database was verified last.
+        now: The time, with a time zone.
+
+    Raises:
+        DictionaryError: the database or its store cannot be read.
+    """
+    outcome = probe_database(config, store)
+    if not isinstance(outcome, Probed) or last is None or not last.settled:
+        return outcome
+    seen = (outcome.probe, outcome.manifest, configuration_digest(config))
+    if seen != (last.probe, last.manifest, last.configuration):
+        return outcome
+    expiry = samples_expire_at(store) if config.sampling.enabled else None
+    if config.sampling.enabled and (expiry is None or expiry <= now):
+        return outcome
+    return Unchanged(last._replace(at=now))
 
 
 @dataclass(frozen=True)
@@ -126,7 +161,9 @@ def _asked(name: str, probe: Probe) -> Outcome:
     try:
         return probe(name)
     except Exception as error:  # noqa: BLE001 - a foreign text could quote values of the database
-        return Down(str(error if isinstance(error, DictionaryError) else unexpected(error)))
+        failure = error if isinstance(error, DictionaryError) else unexpected(error)
+        # A file that is missing may lie on a share that is away for a while.
+        return Down(str(failure), lasting=not failure.retryable and not isinstance(failure, NotADatabase))
 
 
 def _hangs(budget: Budget) -> Down:

@@ -37,9 +37,16 @@ def project_folder() -> Path:
     return Path(named).resolve() if named else find_project_folder(Path.cwd())
 
 
-def current_project() -> Project:
-    """The configuration as it is on disk now."""
-    return load_project(project_folder())
+def current_project(only: str | None = None) -> Project:
+    """The configuration as it is on disk now.
+
+    Args:
+        only: Name of the one database that is wanted; the files of others are not read.
+
+    Raises:
+        ConfigurationError: the folder is missing or `project.yml` is wrong.
+    """
+    return load_project(project_folder(), only=only)
 
 
 def database_config(project: Project, name: str) -> DatabaseConfig:

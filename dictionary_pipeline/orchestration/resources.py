@@ -17,6 +17,11 @@ class RefreshOptions(dg.ConfigurableResource[None]):
     force: list[str] = Field(default=[], description="Kept results to recompute: samples, definitions, graph or all.")
     dry_run: bool = Field(default=False, description="Build everything, write nothing to the store.")
 
+    changed_only: bool = Field(
+        default=False,
+        description="Keep the samples of tables that did not change, as long as `sampling: max_age_hours` allows.",
+    )
+
     def options(self) -> RunOptions:
         """As the core takes them."""
-        return RunOptions(tuple(self.entities), frozenset(self.force), self.dry_run)
+        return RunOptions(tuple(self.entities), frozenset(self.force), self.dry_run, self.changed_only)

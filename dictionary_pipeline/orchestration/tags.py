@@ -10,13 +10,15 @@ from dictionary_pipeline.orchestration.project import current_project, run_confi
 
 DATABASE_TAG = "database"
 SERVER_TAG = "server"
+PARTITION_TAG = "dagster/partition"
+RUN_KEY_TAG = "dagster/run_key"
 _UNKNOWN_SERVER = "unknown"
 
 
 def partition_tags(name: str) -> dict[str, str]:
     """Tags of a run over this database; the server is unknown while its configuration is broken."""
     try:
-        server = create_engine(run_config(current_project(), name).config.connection).server
+        server = create_engine(run_config(current_project(only=name), name).config.connection).server
     except DictionaryError:
         server = _UNKNOWN_SERVER
     return {DATABASE_TAG: name, SERVER_TAG: server}

@@ -15,6 +15,7 @@ from dictionary_pipeline.publishing.catalog_frames import FOLDER, build_catalog_
 from dictionary_pipeline.publishing.inputs import BundleInputs, without_withheld
 from dictionary_pipeline.publishing.manifest import FileInfo, Limit
 from dictionary_pipeline.publishing.schema_store import foreign_identity, stage_schema_store
+from dictionary_pipeline.publishing.search.definitions import definition_files
 from dictionary_pipeline.publishing.staging import StagedContent, Staging
 from dictionary_pipeline.publishing.value_store import ValueStoreResult, stage_value_store
 
@@ -89,6 +90,8 @@ def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
             files.add(f"diagrams/{name}.svg", svg)
         for path, log in sorted(inputs.drift_files.items()):
             files.add(path, log)
+        for path, definition in definition_files(inputs.config).items():
+            files.add(path, definition)
     return Bundle(files.content(), dict(sorted(files.files.items())), _facts(inputs, values), _stubs(inputs))
 
 

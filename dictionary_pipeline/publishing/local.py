@@ -43,6 +43,7 @@ _LASTING = frozenset(_ADVICE) - {errno.ENOSPC, errno.EDQUOT, errno.ENOENT}
 class StoreUnusable(StoreError):
     """The target cannot be used and trying again will not help."""
 
+    identifier = "DD-STORE-UNUSABLE"
     retryable = False
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from dictionary_pipeline import jsontext
+from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.publishing.store import Store
@@ -60,10 +61,15 @@ class Manifest:
     counts: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     files: Mapping[str, FileInfo] = field(default_factory=dict)
+    pending: Pending | None = None
+    """Breaking drift that waits for an acknowledgement before a newer bundle is published."""
+    retired: str | None = None
+    """Since when the database is no longer kept up to date: UTC, ISO 8601, seconds."""
     format_version: str = FORMAT_VERSION
 
     def to_bytes(self) -> bytes:
         """The published JSON."""
+        marks = {"pending": self.pending.as_json() if self.pending else None, "retired": self.retired}
         document = {
             "format_version": self.format_version,
             "database": self.database,
@@ -77,6 +83,7 @@ class Manifest:
             "problems": [problem._asdict() for problem in self.problems],
             "counts": dict(self.counts),
             "limits": [limit._asdict() for limit in self.limits],
+            **{name: mark for name, mark in marks.items() if mark is not None},
             "files": {path: info._asdict() for path, info in sorted(self.files.items())},
         }
         return jsontext.pretty(document).encode()
@@ -145,6 +152,7 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         raise TypeError("files")
     if any(not isinstance(document[name], str) for name in ("database", "engine", "run_id", "published_at")):
         raise TypeError("texts")
+    held = document.get("pending")
     return Manifest(
         database=document["database"],
         engine=document["engine"],
@@ -158,6 +166,8 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         counts=dict(document["counts"]),
         limits=tuple(Limit(**limit) for limit in document["limits"]),
         files=files,
+        pending=Pending.parse(held) if held is not None else None,
+        retired=document.get("retired"),
         format_version=document["format_version"],
     )
 

@@ -1,23 +1,25 @@
 """Plain paths: the files of the current manifest under their own names, for people and indexers.
 
 `.state/mirrored` names the manifest that the plain paths show, and those that a killed mirroring was
-on its way to. Only files that a manifest names are ever written or deleted.
+on its way to. Only files that a manifest names are ever written or deleted; what a person edited in
+them is kept aside before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.publishing.archive import archived_manifests, find_archived
+from dictionary_pipeline.publishing.hand_edits import is_watched, set_aside
 from dictionary_pipeline.publishing.manifest import FileInfo, StoredManifest, read_manifest
 from dictionary_pipeline.publishing.previous import read_object
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import Store, write_many
+from dictionary_pipeline.publishing.store import Store, StoredObject, write_many
 
 MIRRORED_KEY = ".state/mirrored"
 
@@ -29,6 +31,8 @@ class MirrorResult(NamedTuple):
 
     written: int
     deleted: int
+    hand_edited: tuple[str, ...] = ()
+    """Plain files that a person had edited; what they said is kept by `hand_edits`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class _Work(NamedTuple):
 
     stale: list[str]
     dropped: list[str]
+    present: Mapping[str, StoredObject] = {}
+    """What there is under the plain paths, as far as it was listed."""
 
 
 def mirror(
@@ -79,17 +85,18 @@ def mirror(
         StoreError: the store cannot be used, or a published object is damaged.
     """
     folders = None if plain is None else tuple(sorted(plain))
-    written = deleted = 0
+    result = MirrorResult(0, 0)
     while current is not None:
         done = _mirror_once(store, staged, current, folders, trusted, replaced)
-        written, deleted = written + done.written, deleted + done.deleted
+        edited = (*result.hand_edited, *done.hand_edited)
+        result = MirrorResult(result.written + done.written, result.deleted + done.deleted, edited)
         if done == MirrorResult(0, 0):
             break
         newest = read_manifest(store)
         if newest is None or newest.sha256 == current.sha256:
             break
         current = newest
-    return MirrorResult(written, deleted)
+    return result
 
 
 def _mirror_once(
@@ -105,7 +112,12 @@ def _mirror_once(
     if state.plain != plain:
         state = _Mirrored(plain=plain)  # other folders were mirrored: compare everything
     earlier = _earlier(store, state, current, replaced)
-    work = _trusting(files, earlier) if trusted and earlier is not None else _comparing(store, files, earlier, current)
+    if trusted and earlier is not None:
+        work = _trusting(store, files, earlier)
+    else:
+        work = _comparing(store, files, earlier, current)
+    edited = _set_aside(store, files, earlier, work)
+    work = work._replace(stale=sorted({*work.stale, *(path for path in edited if path in files)}))
     if not work.stale and not work.dropped and state == _Mirrored(current.sha256, plain=plain):
         return MirrorResult(0, 0)
     pending = tuple(sha for sha in state.pending if sha != current.sha256)
@@ -114,7 +126,15 @@ def _mirror_once(
     store.delete(work.dropped)
     write_many(store, ((path, _content(store, staged, files[path])) for path in work.stale))
     store.write(MIRRORED_KEY, _Mirrored(current.sha256, plain=plain).to_bytes())
-    return MirrorResult(len(work.stale), len(work.dropped))
+    return MirrorResult(len(work.stale), len(work.dropped), edited)
+
+
+def _set_aside(store: Store, files: Files, earlier: list[Files] | None, work: _Work) -> tuple[str, ...]:
+    """Keep what people edited in plain files."""
+    if not any(map(is_watched, work.present)):
+        return ()
+    mirrored_at = next((item.modified for item in store.list(MIRRORED_KEY) if item.key == MIRRORED_KEY), None)
+    return set_aside(store, work.present, [*(earlier or ()), files], {*work.stale, *work.dropped}, mirrored_at)
 
 
 def _plain_files(files: Files, plain: tuple[str, ...] | None) -> Files:
@@ -141,7 +161,9 @@ def _earlier(
     if state.shown is None:
         return None
     known = []
-    for sha256 in sorted({state.shown, *state.pending} - {current.sha256}):
+    for sha256 in dict.fromkeys((state.shown, *sorted(state.pending))):
+        if sha256 == current.sha256:
+            continue
         found = replaced if replaced and replaced.sha256 == sha256 else find_archived(store, sha256)
         if found is None:
             return None
@@ -149,10 +171,19 @@ def _earlier(
     return known
 
 
-def _trusting(files: Files, earlier: list[Files]) -> _Work:
-    """What differs between manifests."""
+def _trusting(store: Store, files: Files, earlier: list[Files]) -> _Work:
+    """What differs between manifests; of the paths that change, what is there now is looked up."""
     stale = [path for path, info in sorted(files.items()) if any(old.get(path) != info for old in earlier)]
-    return _Work(stale, sorted(set().union(*earlier) - set(files)))
+    dropped = sorted(set().union(*earlier) - set(files))
+    changing = {path for path in (*stale, *dropped) if is_watched(path)}
+    listed = _list(store, changing)
+    return _Work(stale, dropped, {path: item for path, item in listed.items() if path in changing})
+
+
+def _list(store: Store, paths: Iterable[str]) -> dict[str, StoredObject]:
+    """Everything in the folders of some paths."""
+    folders = sorted({path.partition("/")[0] for path in paths})
+    return {item.key: item for folder in folders for item in store.list(f"{folder}/")}
 
 
 def _comparing(store: Store, files: Files, earlier: list[Files] | None, current: StoredManifest) -> _Work:
@@ -165,18 +196,17 @@ def _comparing(store: Store, files: Files, earlier: list[Files] | None, current:
     else:
         possible = earlier
     candidates = set().union(*possible) - set(files)
-    folders = sorted({path.partition("/")[0] for path in (*files, *candidates)})
-    sizes = {item.key: item.size for folder in folders for item in store.list(f"{folder}/")}
+    present = _list(store, (*files, *candidates))
 
     def is_stale(path: str, info: FileInfo) -> bool:
-        if sizes.get(path) != info.bytes:
+        if path not in present or present[path].size != info.bytes:
             return True
         if earlier is None:
             return hashlib.sha256(store.read(path) or b"").hexdigest() != info.sha256
         return any(old.get(path) != info for old in earlier)
 
     stale = [path for path, info in sorted(files.items()) if is_stale(path, info)]
-    return _Work(stale, sorted(path for path in candidates if path in sizes))
+    return _Work(stale, sorted(path for path in candidates if path in present), present)
 
 
 def _content(store: Store, staged: StagedContent, info: FileInfo) -> bytes:

@@ -53,6 +53,8 @@ class PublishReport:
     changes: Changes
     objects_purged: int = 0
     """Old objects deleted because a column is newly withheld."""
+    hand_edited: tuple[str, ...] = ()
+    """Plain files that a person had edited; what they said is kept, unless a purge came."""
 
 
 class _ObjectCounts(NamedTuple):
@@ -101,7 +103,9 @@ def publish(
         status, published, replaced = "published", swap_manifest(store, manifest.to_bytes(), current), current
     done = mirror(store, bundle.content, published, plain=plain, trusted=trusted, replaced=replaced)
     purged = purge(store, lease) if must_purge else 0
-    return PublishReport(status, *objects, *done, published.sha256, changes, purged)
+    return PublishReport(
+        status, *objects, done.written, done.deleted, published.sha256, changes, purged, done.hand_edited
+    )
 
 
 def plan_publish(store: Store, bundle: Bundle) -> Changes:

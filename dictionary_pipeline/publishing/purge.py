@@ -33,6 +33,9 @@ _KEPT_STATE = (
     ".state/purge.json",
     ".state/store.lock",
     ".state/withheld_values.json",
+    ".state/drift_acks.json",  # names and reasons only
+    ".state/sampled.json",  # names, times and hashes only
+    ".state/key_probes.json",  # names and counts only
 )
 
 
@@ -50,6 +53,11 @@ def mark_purge(store: Store, bundle: Bundle, current: StoredManifest | None) -> 
         names = [".".join(name) for name in columns]
         store.write(MARKER_KEY, jsontext.pretty({"columns": names}).encode())
     return bool(columns) or store.exists(MARKER_KEY)
+
+
+def must_purge(store: Store, bundle: Bundle, current: StoredManifest | None) -> bool:
+    """Whether publishing a bundle would purge anything, now or left over from a killed publish."""
+    return bool(newly_hidden(store, bundle, current)) or store.exists(MARKER_KEY)
 
 
 def newly_hidden(store: Store, bundle: Bundle, current: StoredManifest | None) -> list[tuple[str, str, str]]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from dictionary_pipeline.relationships.inference.probes import NO_ANSWERS, Answers
+
 
 @dataclass(frozen=True)
 class RelationshipGraph:
@@ -27,7 +29,5 @@ class RelationshipGraph:
     """Sources of views that could not be matched to the catalog, for logs; nothing is guessed."""
     contradicted: tuple[str, ...] = ()
     """One sentence per declared relationship that the engine does not enforce and that rows break."""
-    statements: int = 0
-    """Statements that asked the database for counts."""
-    warnings: tuple[str, ...] = ()
-    """One sentence per question about inferred keys that the database did not answer."""
+    answers: Answers = NO_ANSWERS
+    """What the database was asked about undeclared keys, and said."""

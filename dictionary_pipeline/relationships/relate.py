@@ -19,7 +19,7 @@ from dictionary_pipeline.relationships.declared import (
     rejected_relationships,
 )
 from dictionary_pipeline.relationships.inference.infer import Given, Inferred, infer
-from dictionary_pipeline.relationships.inference.probes import Answers, Question, ask
+from dictionary_pipeline.relationships.inference.probes import NO_ANSWERS, Answers, Question, ask
 from dictionary_pipeline.relationships.lineage import view_lineage
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.relationships.names import Names
@@ -40,6 +40,8 @@ class Evidence:
     """Where to count; null: names and samples only."""
     table_seconds: float = 10.0
     """Time that a statement may take per table that it covers."""
+    known: Answers = NO_ANSWERS
+    """What the database said before and would say again."""
 
     @property
     def can_ask(self) -> bool:
@@ -73,13 +75,11 @@ def relate(
     relationships, unmatched = declared_relationships(catalog, names, keys, human.relationships)
     rejected, unmatched_rejections = rejected_relationships(names, human.rejected)
     contradicted: tuple[str, ...] = ()
-    statements = 0
-    warnings: tuple[str, ...] = ()
+    answers = NO_ANSWERS
     all_keys = keys
     if evidence is not None and evidence.settings.enabled:
         found = _infer(catalog, keys, relationships, profiles, rejected, evidence)
-        contradicted, warnings = found.contradicted, found.answers.warnings
-        statements = found.answers.statements
+        contradicted, answers = found.contradicted, found.answers
         all_keys = frames.fit(pl.concat([keys, found.keys]), frames.KEYS, sort_by=KEY_ORDER)
         relationships = frames.fit(
             pl.concat([relationships, found.relationships]), frames.RELATIONSHIPS, sort_by=RELATIONSHIP_ORDER
@@ -95,8 +95,7 @@ def relate(
         unmatched=tuple(sorted({*unmatched_keys, *unmatched, *unmatched_rejections})),
         unresolved=unresolved,
         contradicted=contradicted,
-        statements=statements,
-        warnings=warnings,
+        answers=answers,
     )
 
 
@@ -114,7 +113,7 @@ def _infer(
 
     def count(questions: Sequence[Question], tables: int) -> Answers:
         assert engine is not None
-        return ask(engine, questions, tables, evidence.table_seconds)
+        return ask(engine, questions, tables, evidence.table_seconds, evidence.known)
 
     return infer(
         given,

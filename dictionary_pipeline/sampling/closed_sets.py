@@ -16,6 +16,7 @@ from dictionary_pipeline.engines.base import Engine, SampleColumn, TypeClass
 from dictionary_pipeline.sampling.allowed import ALLOWED
 from dictionary_pipeline.sampling.candidates import Candidate, eligible_positions, find_candidate
 from dictionary_pipeline.sampling.lookup import lookup_sets
+from dictionary_pipeline.sampling.marks import Marks
 from dictionary_pipeline.sampling.plan import COLUMN_KEY, Action, SamplingPlan, TablePlan
 from dictionary_pipeline.sampling.profile import ColumnProfile, value_order
 from dictionary_pipeline.sampling.values import Cell
@@ -51,11 +52,12 @@ class Filled(NamedTuple):
 class SetFinder:
     """Gathers candidates while tables are read, then finds out which of them are closed sets."""
 
-    def __init__(self, catalog: Catalog, plan: SamplingPlan, known: pl.DataFrame, last: LastTime) -> None:
-        """Take the columns whose values are `known` from elsewhere, and what was found last time."""
+    def __init__(self, catalog: Catalog, plan: SamplingPlan, known: pl.DataFrame, last: LastTime, marks: Marks) -> None:
+        """Take the columns whose values are `known` from elsewhere, what was found last time, and marks of now."""
         self._catalog = catalog
         self._plan = plan
         self._last = last
+        self._marks = marks
         self._eligible = eligible_positions(catalog, known)
         were_sets = plan.columns.join(last.sets, on=COLUMN_KEY, how="semi")
         self._were_sets = frozenset(were_sets["position"].to_list())
@@ -118,7 +120,10 @@ class SetFinder:
             )
             if questions:
                 tables.append(SampledTable(table, questions, seconds))
-        found = verify_sets(engine, tables, limits, remembered=self._last.verifications, profiles=self._last.profiles)
+        last = self._last
+        found = verify_sets(
+            engine, tables, limits, marks=self._marks, remembered=last.verifications, profiles=last.profiles
+        )
         kept, remembered = self._kept(hidden)
         return replace(
             found,

@@ -38,6 +38,11 @@ class TablePlan:
     """Moves with the table's structure."""
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Schema and table."""
+        return self.schema, self.table
+
+    @property
     def name(self) -> str:
         """Name as shown to people."""
         return f"{self.schema}.{self.table}"

@@ -22,6 +22,7 @@ from dictionary_pipeline.sampling.allowed import allowed_values
 from dictionary_pipeline.sampling.candidates import Candidate
 from dictionary_pipeline.sampling.closed_sets import LastTime, SetFinder
 from dictionary_pipeline.sampling.collect import HIDDEN_VALUES, Collector, TableSample
+from dictionary_pipeline.sampling.marks import Marks, TableKey, take_marks
 from dictionary_pipeline.sampling.plan import COLUMN_KEY, Action, SamplingPlan, TablePlan, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, hidden_of
 from dictionary_pipeline.sampling.profile import ColumnSpec, profile_rows
@@ -59,6 +60,8 @@ class SampleResult:
     """Raw values of withheld and masked columns (`collect.HIDDEN_VALUES`); never written anywhere."""
     verifications: pl.DataFrame = field(default_factory=lambda: frames.empty(frames.VERIFICATIONS))
     """`frames.VERIFICATIONS`: which value sets were looked for in all rows, for the next run."""
+    read: frozenset[TableKey] = frozenset()
+    """Tables whose rows this sampling read; not kept."""
 
 
 def sample_tables(
@@ -67,6 +70,7 @@ def sample_tables(
     config: DatabaseConfig,
     *,
     previous: SampleResult | None = None,
+    marks: Marks | None = None,
     only: Callable[[str, str], bool] | None = None,
     on_table: Callable[[str], None] | None = None,
 ) -> SampleResult:
@@ -80,6 +84,7 @@ def sample_tables(
         catalog: The selected catalog, allowed values filled in.
         config: Limits, withheld columns and human knowledge.
         previous: Last result, whose samples are kept while they still occur.
+        marks: Change marks of now; asked for when they are not given.
         only: False for tables (schema, table) whose rows are taken from `previous`.
         on_table: Called on this thread with `schema.table` as each table is done with.
 
@@ -94,11 +99,13 @@ def sample_tables(
     plan = plan_sampling(catalog, denied, before, enabled=config.sampling.enabled, only=only)
     allowed = allowed_values(catalog, config.human)
     last = LastTime() if previous is None else LastTime(previous.profiles, previous.verifications)
-    finder = SetFinder(catalog, plan, allowed, last)
+    marks = marks or take_marks(engine, [table.key for table in plan.tables if table.action is Action.READ])
+    finder = SetFinder(catalog, plan, allowed, last, marks)
     reader = _Reader(engine, plan, config, finder)
     judge = Judge(catalog, policy, denied, known)
     collector = Collector(plan, judge)
     problems: list[Problem] = []
+    read: set[TableKey] = set()
     done = on_table or (lambda _name: None)
     for table in plan.tables:
         if table.action is not Action.READ:
@@ -108,6 +115,7 @@ def sample_tables(
         if outcome.result is not None:
             found = outcome.result
             collector.add(found.sample)
+            read.add(outcome.task.key)
             finder.add(outcome.task, found.candidates, is_whole=found.is_whole, seconds_left=found.seconds_left)
         if outcome.error is not None:
             problems.append(_problem(engine, outcome.task, outcome.error, config))
@@ -130,6 +138,7 @@ def sample_tables(
         sensitivity,
         collector.hidden_values(),
         filled.verification.remembered,
+        frozenset(read),
     )
 
 

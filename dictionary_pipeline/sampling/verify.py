@@ -18,10 +18,11 @@ import polars as pl
 from dictionary_pipeline import frames
 from dictionary_pipeline.config.resolved import SamplingLimits
 from dictionary_pipeline.engines.base import DistinctRequest, Engine, SampleColumn, Session
-from dictionary_pipeline.errors import ConnectionFailed, DictionaryError, QueryTimeout
+from dictionary_pipeline.errors import DictionaryError, QueryTimeout
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.sampling.budget import TimeBudget
 from dictionary_pipeline.sampling.candidates import MAX_SET
+from dictionary_pipeline.sampling.marks import Marks
 from dictionary_pipeline.sampling.plan import COLUMN_KEY, TablePlan
 from dictionary_pipeline.sampling.values import MAX_CHARACTERS, Cell, encode
 from dictionary_pipeline.sampling.workers import read_all
@@ -99,6 +100,7 @@ def verify_sets(
     tables: Sequence[SampledTable],
     limits: SamplingLimits,
     *,
+    marks: Marks,
     remembered: pl.DataFrame,
     profiles: pl.DataFrame,
 ) -> Verification:
@@ -111,6 +113,7 @@ def verify_sets(
         engine: Where to look; nothing is asked where reading is billed, unless the limits say so.
         tables: Tables with candidates.
         limits: `verify` and `verify_seconds`; the time of a single table is in `tables`.
+        marks: What tells whether rows changed, taken before any statement looked at them.
         remembered: `frames.VERIFICATIONS` of last time.
         profiles: `frames.PROFILES` of last time, which hold the sets that are remembered.
 
@@ -121,7 +124,7 @@ def verify_sets(
     if not tables or not is_wanted or limits.verify_seconds <= 0:
         return Verification()
     verifier = _Verifier(engine, limits, _memories(remembered, profiles))
-    return verifier.verify(tables)
+    return verifier.verify(tables, marks)
 
 
 class _Verifier:
@@ -136,8 +139,9 @@ class _Verifier:
         self._rows: list[tuple[object, ...]] = []
         self._problems: list[Problem] = []
 
-    def verify(self, tables: Sequence[SampledTable]) -> Verification:
-        marks = self._marks(tables)
+    def verify(self, tables: Sequence[SampledTable], told: Marks) -> Verification:
+        self._problems += told.problems(self._engine.identity.fqn() or self._engine.server, STAGE)
+        marks = {table.name: _mark(table.table, told.told.get(table.name)) for table in tables}
         asked = sorted(filter(None, (self._recall(table, marks[table.name]) for table in tables)), key=self._turn)
         statements = 0
         with closing(read_all(self._engine, asked, self._ask, connections=self._limits.max_connections)) as outcomes:
@@ -149,18 +153,6 @@ class _Verifier:
                     self._take(outcome.task, outcome.result.values, outcome.result.seconds, marks[outcome.task.name])
         found = frames.fit(frames.from_rows(self._rows, frames.VERIFICATIONS), frames.VERIFICATIONS, sort_by=COLUMN_KEY)
         return Verification(tuple(self._sets), found, tuple(self._problems), statements)
-
-    def _marks(self, tables: Sequence[SampledTable]) -> dict[Name, str | None]:
-        """What tells whether rows changed, taken before any statement looks at them."""
-        told: Mapping[Name, str] = {}
-        try:
-            with self._engine.open() as session:
-                told = self._engine.change_marks(session, [table.name for table in tables])
-        except ConnectionFailed:
-            raise
-        except DictionaryError as error:
-            self._problems.append(error.as_problem(self._engine.identity.fqn() or self._engine.server, STAGE))
-        return {table.name: _mark(table.table, told.get(table.name)) for table in tables}
 
     def _recall(self, table: SampledTable, mark: str | None) -> SampledTable | None:
         """The table with the columns that must be asked for; null when all is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dictionary_pipeline import handover, writing
+from dictionary_pipeline.enrichment.approved import stale_approvals, stale_sentence
 from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.report import StageReport
@@ -23,6 +24,9 @@ def entity_definitions(run: PipelineRun) -> StageReport:
     definitions = define(catalog, samples.profiles, relations, run.config.human, model.texts if model else None)
     frames, facts = handover.definition_parts(replace(definitions, problems=model.problems if model else ()))
     frames |= writing.state_frames(model)
+    facts |= writing.waiting_facts(model)
+    stale = [stale_sentence(item, run.config.name) for item in stale_approvals(catalog, run.config.human)]
+    entries = (*definitions.unmatched, *stale)
     state = save_stage(run.store, DEFINITIONS, frames, facts, outputs(upstream))
     sources = counts(definitions.tables["definition_source"])
     shown = definitions.tables.select("schema", "table", "entity_name", "definition_source", "definition")
@@ -34,14 +38,15 @@ def entity_definitions(run: PipelineRun) -> StageReport:
             **{f"tables_from_{source}": sources.get(source, 0) for source in ("human", "database", "model", "derived")},
             "columns_inherited": int((definitions.columns["definition_source"] == "inherited").sum()),
             "unmatched_entries": len(definitions.unmatched),
+            "stale_approvals": len(stale),
             "problems": len(model.problems) if model else 0,
             **writing.model_metrics(model),
         },
         tables={"table_definitions": head(shown), **writing.model_tables(model)},
         problems=model.problems if model else (),
-        warnings=definitions.unmatched,
+        warnings=entries,
         checks=(
-            check("human_entries_match_catalog", "Every human entry names an existing object", definitions.unmatched),
+            check("human_entries_match_catalog", "Every human entry fits the database as it is", entries),
             writing.budget_check(model),
         ),
         output=state.output,

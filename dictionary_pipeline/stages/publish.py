@@ -11,20 +11,26 @@ import polars as pl
 
 from dictionary_pipeline import drifting, jsontext, withholding
 from dictionary_pipeline.bundling import bundle_inputs
+from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH, PUBLISHED, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.publishing.bundle import Bundle, build_bundle
 from dictionary_pipeline.publishing.differences import compare_bundles
+from dictionary_pipeline.publishing.hold import hold
 from dictionary_pipeline.publishing.index import list_database
 from dictionary_pipeline.publishing.lease import Lease
+from dictionary_pipeline.publishing.manifest import read_manifest
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
+from dictionary_pipeline.publishing.purge import must_purge
 from dictionary_pipeline.publishing.store import BatchStore, Store
 from dictionary_pipeline.publishing.verify import PRIVACY, Finding, require_verified, verify
-from dictionary_pipeline.report import Check, Refused, StageReport
+from dictionary_pipeline.report import HELD, Check, Refused, StageReport
 from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.stages.hand_edits import hand_edit_warnings, hand_edited
 from dictionary_pipeline.stages.shared import check, head
 from dictionary_pipeline.state import require_stages
+from dictionary_pipeline.verified import record_run
 
 
 def published_dictionary(run: PipelineRun) -> StageReport:
@@ -41,13 +47,19 @@ def published_dictionary(run: PipelineRun) -> StageReport:
             require_verified(findings, run.config.name)
         except ContractViolation as refusal:
             raise Refused(refusal, gates) from None
+        unrecorded: tuple[str, ...] = ()
         if run.lease is None:
-            outcome, tables = _plan(run, bundle, previous)
+            outcome, tables = _plan(run, bundle, previous, drift)
+        elif (held := _held(run, bundle, drift)) is not None:
+            # Not verified: the published dictionary is not what the database is.
+            hold(run.store, held, run.lease, plain=run.config.publish.plain_folders)
+            outcome, tables = {"status": HELD}, {}
         else:
             if previous is None and run.shared is not None and run.config.publish.azure:
                 list_database(run.shared, run.config.name)
             outcome, tables = _publish(run, bundle, run.lease)
             drifting.keep_baseline(run.store, upstream[SNAPSHOT], bundle.files)
+            unrecorded = record_run(run, upstream)
     facts = bundle.facts
     return StageReport(
         PUBLISHED,
@@ -61,8 +73,15 @@ def published_dictionary(run: PipelineRun) -> StageReport:
             "location": run.store.location,
         },
         tables=drift.tables() | tables,
+        texts=drift.texts(),
         problems=facts.problems,
-        warnings=(*drift.drift.notes, *(_kept_after_purge(run.store) if outcome.get("objects_purged") else ())),
+        warnings=(
+            *drift.drift.notes,
+            *drift.hold_warnings(run.config.name, is_held=outcome["status"] == HELD),
+            *(_kept_after_purge(run.store) if outcome.get("objects_purged") else ()),
+            *unrecorded,
+            *hand_edit_warnings(tables),
+        ),
         checks=(
             *gates,
             check("dictionary_is_complete", "Every object could be described", facts.problems),
@@ -70,6 +89,13 @@ def published_dictionary(run: PipelineRun) -> StageReport:
         ),
         output=jsontext.digest({path: info.sha256 for path, info in bundle.files.items()}),
     )
+
+
+def _held(run: PipelineRun, bundle: Bundle, drift: drifting.Recorded) -> Pending | None:
+    """What holds the bundle; nothing where values that are newly withheld must go: privacy wins."""
+    if drift.held is None or must_purge(run.store, bundle, read_manifest(run.store)):
+        return None
+    return drift.held
 
 
 def _kept_after_purge(store: Store) -> tuple[str, ...]:
@@ -108,10 +134,11 @@ def _publish(run: PipelineRun, bundle: Bundle, lease: Lease) -> Outcome:
         "plain_files_written": report.plain_written,
         "plain_files_deleted": report.plain_deleted,
     }
-    return outcome, {"changed_files": head(_file_changes(report.changes))}
+    tables = {"changed_files": head(_file_changes(report.changes))}
+    return outcome, tables | hand_edited(report.hand_edited, run.config.name, purged=bool(report.objects_purged))
 
 
-def _plan(run: PipelineRun, bundle: Bundle, previous: PreviousBundle | None) -> Outcome:
+def _plan(run: PipelineRun, bundle: Bundle, previous: PreviousBundle | None, drift: drifting.Recorded) -> Outcome:
     changes = _file_changes(plan_publish(run.store, bundle))
     differences = compare_bundles(previous, bundle)
     outcome: dict[str, int | float | str | bool] = {
@@ -119,6 +146,7 @@ def _plan(run: PipelineRun, bundle: Bundle, previous: PreviousBundle | None) -> 
         "files_would_change": changes.height,
         "definitions_would_change": differences.definitions.height,
         "relationships_would_change": differences.relationships.height,
+        "would_hold": drift.held is not None,
     }
     tables = {"files": changes, "definitions": differences.definitions, "relationships": differences.relationships}
     return outcome, {f"changed_{name}": frame for name, frame in tables.items()}

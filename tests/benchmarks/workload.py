@@ -145,14 +145,15 @@ def measure(dsn: str, database: str, command: tuple[str, ...] = BUILD) -> Measur
             wall_s=wall_s,
             cpu_s=usage.ru_utime + usage.ru_stime,
             peak_rss_mb=usage.ru_maxrss / (1024 if sys.platform == "linux" else 1024**2),
-            statements=count_statements(_calls(admin, database)),
+            statements=counted_calls(admin, database),
             max_connections=most,
             files=files,
             bytes=size,
         )
 
 
-def _calls(admin: psycopg.Connection[tuple[object, ...]], database: str) -> list[tuple[str, int]]:
+def counted_calls(admin: psycopg.Connection[tuple[object, ...]], database: str) -> int:
+    """Statements that count, which the server counted in one database since its counts were reset."""
     dropped = admin.execute("SELECT dealloc FROM pg_stat_statements_info").fetchone()
     if dropped and dropped[0]:
         raise SystemExit("the server forgot statements: raise pg_stat_statements.max to 50000")
@@ -161,7 +162,7 @@ def _calls(admin: psycopg.Connection[tuple[object, ...]], database: str) -> list
         " WHERE d.datname = %s AND s.toplevel",
         [database],
     ).fetchall()
-    return [(str(query), int(str(calls))) for query, calls in rows]
+    return count_statements((str(query), int(str(calls))) for query, calls in rows)
 
 
 def main() -> None:

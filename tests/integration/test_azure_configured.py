@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -22,8 +24,13 @@ from system.projects import add_sqlite_database, write_project
 from dictionary_pipeline import open_bundle
 from dictionary_pipeline.cli import main
 from dictionary_pipeline.definitions import defs
+from dictionary_pipeline.demo.build import build_demo
 from dictionary_pipeline.errors import ConfigurationError, StoreError
+from dictionary_pipeline.orchestration.assets import asset_key
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE
+from dictionary_pipeline.stages import STAGES
+
+CONFIGURATION = Path(__file__).parents[2] / "dbt_like_configs"
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +48,13 @@ def configure(folder: Path, container: str) -> None:
     )
 
 
-def refresh(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dg.ExecuteInProcessResult:
+def refresh(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = "x") -> dg.ExecuteInProcessResult:
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     with dg.DagsterInstance.ephemeral() as instance:
-        instance.add_dynamic_partitions("databases", ["x"])
+        instance.add_dynamic_partitions("databases", [name])
         return defs.resolve_job_def("refresh_dictionary").execute_in_process(
             instance=instance,
-            partition_key="x",
+            partition_key=name,
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": "ERROR"}}}},
         )
@@ -96,6 +103,39 @@ def test_the_whole_dagster_run_publishes_to_azure_what_a_local_run_publishes(
     assert "main.t1: T1" in capsys.readouterr().out
     assert call("gc", "x", "--project", str(remote)) == 0
     assert "x: 0 objects deleted" in capsys.readouterr().out
+
+
+def test_the_demo_published_to_azure_by_dagster_equals_the_local_one_byte_for_byte(
+    azurite: AzuriteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = azurite.create_container()
+    monkeypatch.setenv(KEY_VARIABLE, azurite.connection_string)
+    local, remote = tmp_path / "local", tmp_path / "remote"
+    shutil.copytree(CONFIGURATION, local / CONFIGURATION.name)
+    build_demo(local / "demo.duckdb")
+    shutil.copytree(local, remote)
+    file = remote / CONFIGURATION.name / "project.yml"
+    azure = f"publish:\n  azure: {{connection_string_env: {KEY_VARIABLE}, container: {container}}}\n"
+    file.write_text(file.read_text().replace("publish:\n  root: published\n", azure))
+
+    for folder in (local, remote):
+        result = refresh(folder, monkeypatch, "demo")
+        assert result.success
+        made = [event.asset_key for event in result.get_asset_materialization_events() if event.asset_key]
+        assert made == [asset_key(stage.name) for stage in STAGES]
+    assert not (remote / "published").exists()
+
+    here = open_bundle(local / "published/demo")
+    there = open_bundle(f"{azurite.account_url}/{container}/demo?{azurite.sas(permission='rl')}")
+    assert here.manifest.counts["tables"] == 26
+    assert there.manifest.files == here.manifest.files  # sha256 and size of every file
+    for path in here.paths:
+        content = there.read(path)
+        assert content == here.read(path), path
+        assert hashlib.sha256(content).hexdigest() == here.manifest.files[path].sha256
+    told = {"run_id", "published_at"}
+    mine, theirs = (json.loads(bundle.manifest.to_bytes()) for bundle in (here, there))
+    assert {key for key in mine if mine[key] != theirs[key]} <= told
 
 
 def test_restore_brings_an_archived_bundle_back(

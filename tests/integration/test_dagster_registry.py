@@ -152,10 +152,7 @@ def test_the_schedule_names_a_broken_project_file(project: Path, registry: Regis
 
 
 def test_the_schedule_follows_project_yml() -> None:
-    off = build_nightly_schedule(
-        AutomationConfig(nightly_cron="5 4 * * *", timezone="Asia/Tokyo", nightly_enabled=False)
-    )
-    assert (off.cron_schedule, off.execution_timezone) == ("5 4 * * *", "Asia/Tokyo")
+    off = build_nightly_schedule(AutomationConfig(nightly_enabled=False))
     assert off.default_status is dg.DefaultScheduleStatus.STOPPED
     sensor = build_registry_sensor(AutomationConfig(registry_sensor_enabled=False))
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED

@@ -26,6 +26,8 @@ class DagsterDev:
 
     url: str
     log: Path
+    session: int
+    """Of all its processes, as the system numbers sessions."""
 
     def query(self, text: str, **variables: Any) -> dict[str, Any]:
         """Run a GraphQL query and return its data."""
@@ -93,7 +95,7 @@ def dagster_dev(project: Path, workspace: Path) -> Iterator[DagsterDev]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    dev = DagsterDev(f"http://127.0.0.1:{port}", log)
+    dev = DagsterDev(f"http://127.0.0.1:{port}", log, process.pid)
     try:
         wait_until(lambda: _answers(dev, process), "dagster dev answers", _START_SECONDS)
         yield dev

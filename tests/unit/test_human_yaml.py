@@ -174,3 +174,23 @@ def test_a_broken_file_is_named_with_its_line_and_left_alone(file: Path) -> None
     with pytest.raises(ConfigurationError, match=r"shop\.yml:1"):
         write(file, HumanEdit("main", "t", description="Things."))
     assert file.read_text() == "a: b: c\n"
+
+
+def test_an_approval_carries_what_it_was_given_for_and_an_edit_drops_both(file: Path) -> None:
+    approved = HumanEdit("main", "Orders", description="Told.", approved_from="model", approved_for="s0123456789a")
+    write(file, approved)
+    assert "approved_from: model\n          approved_for: s0123456789a\n" in file.read_text()
+    write(file, HumanEdit("main", "Orders", approved_from="model", approved_for="sbbbbbbbbbbb"))
+    assert ("approved_for: sbbbbbbbbbbb" in file.read_text(), "description: Told." in file.read_text()) == (True, True)
+    write(file, HumanEdit("main", "Orders", description="Mine."))
+    assert "approved" not in file.read_text()
+
+
+def test_a_withdrawn_text_takes_the_approval_along_unless_another_text_needs_it(file: Path) -> None:
+    told = {"description": "Told.", "entity_name": "Order", "approved_from": "model", "approved_for": "s0123456789a"}
+    write(file, HumanEdit("main", "Orders", **told))
+    write(file, HumanEdit("main", "Orders", withdrawn="description"))
+    assert ("Told." in file.read_text(), "entity_name: Order" in file.read_text()) == (False, True)
+    assert "approved_from: model" in file.read_text()
+    write(file, HumanEdit("main", "Orders", withdrawn="entity_name"))
+    assert file.read_text() == FILE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +106,26 @@ def is_safe(text: str, facts: TableFacts, kind: str, guard: Guard) -> bool:
     return _Rules(facts, guard).fault(kind, text) is None
 
 
+def prose_fault(text: str, limit: int, known: Callable[[], str], guard: Guard) -> str | None:
+    """What is wrong with a model's prose, in words without the prose.
+
+    Args:
+        limit: Characters that it may have.
+        known: The input in lower case, whose links it may repeat.
+    """
+    if len(text) > limit:
+        return f"longer than {limit} characters"
+    if _MARKUP.search(text):
+        return "holds markup"
+    if any(link not in known() for link in _URL.findall(text.casefold())):
+        return "holds a link that is not in the input"
+    if _INSTRUCTION.search(text):
+        return "reads like an instruction"
+    if guard.matches(text):
+        return "holds a value of a withheld column"
+    return None
+
+
 class _Rules:
     """What a text about one table may hold."""
 
@@ -122,18 +142,11 @@ class _Rules:
             return "missing"
         if not isinstance(value, str) or not clean(value, 1_000_000):
             return "empty or not a text"
-        if len(value) > LENGTHS[kind]:
-            return f"longer than {LENGTHS[kind]} characters"
-        if _MARKUP.search(value):
-            return "holds markup"
-        if any(link not in self._input() for link in _URL.findall(value.casefold())):
-            return "holds a link that is not in the input"
-        if _INSTRUCTION.search(value):
-            return "reads like an instruction"
+        fault = prose_fault(value, LENGTHS[kind], self._input, self._guard)
+        if fault:
+            return fault
         if kind != "entity_name" and value.strip(" .").casefold() in self._bare():
             return "only repeats a name or a type"
-        if self._guard.matches(value):
-            return "holds a value of a withheld column"
         if any(self._quoted(value.casefold())):
             return "quotes a sample"
         return None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.config.model_settings import ModelSettings
@@ -31,6 +31,21 @@ _COLUMN_TOKENS = 70
 Message = Mapping[str, str]
 
 
+class Request(Protocol):
+    """What the client needs to know of a question."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens that an answer may take at most."""
+
+    def schema(self, *, limits: bool) -> Mapping[str, Any] | None:
+        """A strict JSON Schema of the answer; null when any text will do.
+
+        Args:
+            limits: Whether to state the greatest lengths; not every server understands that.
+        """
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked about one table."""
@@ -47,6 +62,10 @@ class Question:
     def max_tokens(self) -> int:
         """Tokens that an answer may take at most."""
         return _TABLE_TOKENS + _COLUMN_TOKENS * len(self.columns)
+
+    def schema(self, *, limits: bool) -> dict[str, Any]:
+        """The JSON Schema of the answer."""
+        return answer_schema(self, limits=limits)
 
     def chunks(self, size: int) -> tuple[Question, ...]:
         """The same in questions of at most `size` columns; only the first asks about the table itself."""

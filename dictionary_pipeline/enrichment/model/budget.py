@@ -154,10 +154,17 @@ class Reservation:
 
 
 class Budget:
-    """Limits of one run and what it used; threads may share it."""
+    """Limits of one run and what a stage of it used; threads may share it.
 
-    def __init__(self, limits: ModelBudget, price: ModelPrice | None, ledger: Ledger | None) -> None:
+    Args:
+        before: What earlier stages of the run used; it counts against the limits only.
+    """
+
+    def __init__(
+        self, limits: ModelBudget, price: ModelPrice | None, ledger: Ledger | None, before: Usage = Usage()
+    ) -> None:
         self._limits = limits
+        self._before = before
         self._price = price
         shared = limits.max_cost_per_day is not None or limits.max_cost_per_month is not None
         self._ledger = ledger if shared else None
@@ -178,7 +185,7 @@ class Budget:
         """
         usage = Usage(1, prompt_tokens, 0, completion_tokens)
         with self._lock:
-            total = self.used + self._open + usage
+            total = self._before + self.used + self._open + usage
             if self._limits.max_requests is not None and total.requests > self._limits.max_requests:
                 raise BudgetReached("max_requests")
             if self._limits.max_tokens is not None and total.tokens > self._limits.max_tokens:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dictionary_pipeline.config.environment import variable
 from dictionary_pipeline.config.model_settings import ModelSettings
-from dictionary_pipeline.enrichment.model.asking import Message, Question, answer_schema, format_text, prompt_tokens
+from dictionary_pipeline.enrichment.model.asking import Message, Request, format_text, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Usage
 from dictionary_pipeline.enrichment.model.pace import Pace
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
@@ -33,15 +33,23 @@ _clients_lock = threading.Lock()
 class ModelUnavailable(DictionaryError):
     """The server did not answer, also not after the client's retries."""
 
+    identifier = "DD-MODEL"
+    scope = "model"
     retryable = True
 
 
 class QuotaUsedUp(DictionaryError):
     """The account may ask no more; waiting a moment does not help."""
 
+    identifier = "DD-MODEL-QUOTA"
+    scope = "model"
+
 
 class RequestRefused(DictionaryError):
     """The server refuses this request as it is."""
+
+    identifier = "DD-MODEL-REQUEST"
+    scope = "model"
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class ModelClient:
         self._token_parameter: str = settings.token_parameter
         self._with_temperature = settings.temperature is not None
 
-    def ask(self, question: Question, messages: Sequence[Message]) -> Reply:
+    def ask(self, question: Request, messages: Sequence[Message]) -> Reply:
         """Ask once; formats and parameters that the server refuses are given up for the rest of the run.
 
         Raises:
@@ -76,7 +84,7 @@ class ModelClient:
         """
         import openai
 
-        client = _client(self._settings)
+        client = connected(self._settings)
         self._pace.wait(prompt_tokens(messages) + question.max_tokens)
         for _ in range(_MOST_ADAPTATIONS):
             arguments, state = self._arguments(question, messages)
@@ -89,7 +97,7 @@ class ModelClient:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 refusal = error
             except openai.OpenAIError as error:
-                failure = _failure(error, self._settings)
+                failure = as_failure(error, self._settings)
             except ValueError:  # a body that is not JSON, or not that of a completion
                 failure = ModelUnavailable("the server's answer is not one of a model", where=_WHERE, fix=_RUN_AGAIN)
             # Raised outside the handler: the server's text can quote the prompt and must not become the context.
@@ -103,21 +111,22 @@ class ModelClient:
                 raise RequestRefused("the server refuses the request", where=_WHERE, fix=_CHECK, code=code)
         raise RequestRefused("the server refuses every form of the request", where=_WHERE, fix=_CHECK)
 
-    def _arguments(self, question: Question, messages: Sequence[Message]) -> tuple[dict[str, Any], tuple[object, ...]]:
+    def _arguments(self, question: Request, messages: Sequence[Message]) -> tuple[dict[str, Any], tuple[object, ...]]:
         """Arguments of a request, and the state of the adaptations that they were made under."""
         with self._lock:
             level, parameter, with_temperature = self._level, self._token_parameter, self._with_temperature
         settings = self._settings
-        schema = answer_schema(question, limits=level == 0)
+        schema = question.schema(limits=level == 0)
         told = list(messages)
         arguments: dict[str, Any] = {"model": settings.model}
-        if level <= 1:
+        if schema is not None and level <= 1:
             arguments["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "definitions", "strict": True, "schema": schema},
+                "json_schema": {"name": "answer", "strict": True, "schema": schema},
             }
-        else:
-            told.insert(-1, {"role": "system", "content": format_text(schema)})
+        elif schema is not None:
+            place = next(at for at, message in enumerate(told) if message["role"] != "system")
+            told.insert(place, {"role": "system", "content": format_text(schema)})
             if level == 2:
                 arguments["response_format"] = {"type": "json_object"}
         arguments["messages"] = told
@@ -188,7 +197,7 @@ def _ending(error: openai.APIStatusError) -> str | None:
     return None
 
 
-def _failure(error: openai.OpenAIError, settings: ModelSettings) -> DictionaryError:
+def as_failure(error: openai.OpenAIError, settings: ModelSettings) -> DictionaryError:
     """The product's own error for a client's."""
     import openai
 
@@ -211,7 +220,7 @@ def _failure(error: openai.OpenAIError, settings: ModelSettings) -> DictionaryEr
     return ModelUnavailable("the server cannot be reached", where=_WHERE, fix=_RUN_AGAIN)
 
 
-def _client(settings: ModelSettings) -> openai.OpenAI:
+def connected(settings: ModelSettings) -> openai.OpenAI:
     """The process's client for these settings; connections are reused."""
     key: tuple[object, ...] = (settings.provider, settings.base_url, settings.api_version, settings.identity)
     key += (settings.api_key_env, settings.client_id, settings.entra_scope)

@@ -65,6 +65,8 @@ class Scene(NamedTuple):
     shows_schemas: bool
     notes: tuple[str, ...] = ()
     """What is not shown."""
+    lines: tuple[str, str] = ("many refer to one", "the same, inferred")
+    """What the legend says of whole and of dashed lines."""
 
 
 class Reference(NamedTuple):

@@ -34,6 +34,8 @@ _COLOURS = {
     "lookup": ("#5aae61", "lookup: small list"),
     "bridge": ("#b35806", "bridge: links tables"),
     "other": ("#56607a", "other"),
+    "view": ("#7b5ea7", "view"),
+    "business": ("#b2427a", "business entity"),
     "area": ("#3b4a6b", "area: tables that belong together"),
     "outside": ("#9a9a9a", "outside this picture"),
 }
@@ -232,9 +234,9 @@ def _legend(scene: Scene) -> tuple[str, float]:
             add(f'<rect width="14" height="11" rx="2" fill="{colour}"/>', 20, said)
     line = '<path class="{}" d="M0 5H42" marker-start="url(#many)" marker-end="url(#one)"/>'
     if any(not link.is_inferred for link in scene.links):
-        add(line.format("l"), 48, "many refer to one")
+        add(line.format("l"), 48, scene.lines[0])
     if any(link.is_inferred for link in scene.links):
-        add(line.format("l i"), 48, "the same, inferred")
+        add(line.format("l i"), 48, scene.lines[1])
     for note in scene.notes:
         add("", 0, note)
     return "".join(parts), left

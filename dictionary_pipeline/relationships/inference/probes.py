@@ -98,27 +98,44 @@ class Answers(NamedTuple):
 NO_ANSWERS = Answers({}, {}, 0, ())
 
 
-def ask(engine: Engine, questions: Sequence[Question], tables: int, seconds: float) -> Answers:
+def ask(
+    engine: Engine, questions: Sequence[Question], tables: int, seconds: float, known: Answers = NO_ANSWERS
+) -> Answers:
     """Ask the database, most important questions first, with at most one statement per 20 tables.
 
     Args:
         tables: Tables of the database.
         seconds: Time that a statement may take per table that it covers.
+        known: Answers that still hold; their questions are not sent again.
 
     Raises:
         ConnectionFailed: the database is gone.
     """
     budget = math.ceil(tables / TABLES_PER_STATEMENT)
-    asked = list(dict.fromkeys(questions))[: budget * _MAX_QUESTIONS]
+    wanted = list(dict.fromkeys(questions))[: budget * _MAX_QUESTIONS]
+    kept = _of(known, wanted)
+    asked = [question for question in wanted if question not in kept.included and question not in kept.counted]
     if not asked:
-        return NO_ANSWERS
+        return kept
     used = min(budget, math.ceil(len(asked) / _FEW_QUESTIONS))
     # Neighbouring questions are about the same tables, so that a failure stays with few of them.
     asked.sort(key=lambda question: question.child if isinstance(question, Inclusion) else question.table)
     size = math.ceil(len(asked) / used)
     batches = [asked[start : start + size] for start in range(0, len(asked), size)]
     with engine.open() as session:
-        return _ask(engine, session, batches, budget, seconds * TABLES_PER_STATEMENT)
+        told = _ask(engine, session, batches, budget, seconds * TABLES_PER_STATEMENT)
+    return told._replace(included={**kept.included, **told.included}, counted={**kept.counted, **told.counted})
+
+
+def _of(answers: Answers, questions: Sequence[Question]) -> Answers:
+    """The answers to these questions only."""
+    included, counted = answers.included, answers.counted
+    return Answers(
+        {item: included[item] for item in questions if isinstance(item, Inclusion) and item in included},
+        {item: counted[item] for item in questions if isinstance(item, Uniqueness) and item in counted},
+        0,
+        (),
+    )
 
 
 def _ask(engine: Engine, session: Session, batches: list[list[Question]], budget: int, timeout: float) -> Answers:

@@ -13,7 +13,7 @@ from dictionary_pipeline.config.resolved import HumanColumn, HumanKey, HumanTabl
 CONNECTION = "connection: {type: postgres, host: h, user: u, dbname: shop}\ndbt_manifest: target/manifest.json\n"
 
 
-def test_node(name: str, kwargs: dict[str, Any], attached: str, **more: Any) -> dict[str, Any]:
+def dbt_test(name: str, kwargs: dict[str, Any], attached: str, **more: Any) -> dict[str, Any]:
     return {
         "resource_type": "test",
         "test_metadata": {"name": name, "kwargs": kwargs, "namespace": None},
@@ -23,9 +23,6 @@ def test_node(name: str, kwargs: dict[str, Any], attached: str, **more: Any) -> 
         "config": {"enabled": True, "where": None},
         **more,
     }
-
-
-test_node.__test__ = False  # type: ignore[attr-defined]
 
 
 def relation(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -61,27 +58,27 @@ def manifest() -> dict[str, Any]:
             "model.p.helper": relation("model", "helper", config={"materialized": "ephemeral"}),
             "model.p.other": relation("model", "other", database="elsewhere"),
             "seed.p.codes": relation("seed", "codes", description="Codes."),
-            "test.p.1": test_node("accepted_values", {"column_name": "status", "values": ["a", "b"]}, orders),
-            "test.p.2": test_node("unique", {"column_name": "id"}, orders),
-            "test.p.3": test_node("not_null", {"column_name": "id"}, orders),
-            "test.p.4": test_node(
+            "test.p.1": dbt_test("accepted_values", {"column_name": "status", "values": ["a", "b"]}, orders),
+            "test.p.2": dbt_test("unique", {"column_name": "id"}, orders),
+            "test.p.3": dbt_test("not_null", {"column_name": "id"}, orders),
+            "test.p.4": dbt_test(
                 "relationships",
                 {"column_name": "customer_id", "to": "source('raw', 'customers')", "field": "id"},
                 orders,
                 depends_on={"nodes": [customers, orders]},
             ),
-            "test.p.5": test_node(
+            "test.p.5": dbt_test(
                 "accepted_values",
                 {"column_name": "kind", "values": ["x"]},
                 orders,
                 config={"where": "kind is not null"},
             ),
-            "test.p.6": test_node(
+            "test.p.6": dbt_test(
                 "unique_combination_of_columns", {"arguments": {"combination_of_columns": ["a", "b"]}}, orders
             ),
             # v7 names the tested model in an expression instead of `attached_node`.
             "test.p.7": {
-                **test_node(
+                **dbt_test(
                     "relationships",
                     {
                         "column_name": "parent_id",

@@ -145,29 +145,24 @@ def test_views_keys_and_definitions_that_use_a_removed_column_are_named() -> Non
     )
 
 
-def test_a_confident_rename_proposes_the_edit_of_the_yaml() -> None:
-    human = HumanKnowledge((HumanTable("s", "customer", columns=(HumanColumn("email"),)),))
-    (change,) = diff_catalogs(
-        customer(comments={"s.customer.email": "Where to write to"}),
-        renamed_email("email_address", comments={"s.customer.email_address": "Where to write to"}),
-        human=human,
-        database="shop",
-    )
-    assert "+++ dbt_like_configs/databases/shop.yml" in change.patch
-    assert "-          - name: email\n+          - name: email_address\n" in change.patch
-
-
-def test_no_edit_is_proposed_where_nobody_wrote_anything() -> None:
-    comments = {"s.customer.email": "x"}, {"s.customer.email_address": "x"}
-    (change,) = diff_catalogs(
-        customer(comments=comments[0]), renamed_email("email_address", comments=comments[1]), human=HumanKnowledge()
-    )
-    assert (change.kind, change.patch) == ("column_renamed", "")
-
-
 def test_severities_can_be_configured() -> None:
     (change,) = diff_catalogs(customer(), customer(*CUSTOMER, "phone text"), severities={"column_added": "risky"})
     assert (change.severity, change.reason) == ("risky", "configured")
+
+
+@pytest.mark.parametrize(
+    ("rules", "severity"),
+    [
+        ({"column_added": "risky", "column_added:s.customer.*": "cosmetic"}, "cosmetic"),
+        ({"column_added:S.CUSTOMER.phone": "breaking", "column_added:s.*": "risky"}, "breaking"),
+        ({"column_added:t.*": "risky", "column_removed:s.*": "breaking"}, "safe"),
+    ],
+)
+def test_a_glob_that_fits_wins_over_the_kind_and_the_first_over_later_ones(
+    rules: dict[str, str], severity: str
+) -> None:
+    (change,) = diff_catalogs(customer(), customer(*CUSTOMER, "phone text"), severities=rules)
+    assert change.severity == severity
 
 
 @pytest.mark.parametrize("wrong", [{"column_gone": "safe"}, {"column_added": "fatal"}])

@@ -131,6 +131,7 @@ def test_parts_of_a_composite_key_carry_their_position() -> None:
         "is_inferred": False,
         "constraint_name": "lines_pkey",
         "ordinal": 2,
+        "text_units": None,
     }
     assert edge(graph, "IS_FOREIGN_KEY_REF_FOR", "shop.s.lines.order_no")["ordinal"] == 2
 
@@ -260,7 +261,7 @@ def test_a_view_read_by_parsing_says_so_and_the_catalog_comes_first() -> None:
     assert edge(graph, "IS_CREATED_USING", "shop.s.w")["evidence"] == "sqlglot:scope"
 
 
-def test_a_table_repeats_its_keys_and_a_bounded_list_of_its_columns() -> None:
+def test_a_table_repeats_its_keys_and_carries_its_bounded_ddl() -> None:
     catalog = make_catalog(
         tables={"s.wide": [f"c{number} int" for number in range(1, 41)], "s.hub": ["id int"]},
         primary_keys={"s.wide": ["c1", "c2"]},
@@ -270,10 +271,12 @@ def test_a_table_repeats_its_keys_and_a_bounded_list_of_its_columns() -> None:
 
     texts = dict(make_graph(catalog).entities.select("qualified_name", "description").iter_rows())
 
+    columns = ", ".join(f'"c{number}" int' for number in range(1, 31))
     assert texts["shop.s.wide"] == (
         "Table shop.s.wide. Said by the database. Primary key: c1, c2. "
         "Foreign keys: (c3) refers to shop.s.hub (id). "
-        f"Columns: {', '.join(f'c{number} int' for number in range(1, 31))} and 10 more."
+        f'DDL: CREATE TABLE "s"."wide" ({columns}, /* and 10 more columns */, PRIMARY KEY ("c1", "c2"), '
+        'FOREIGN KEY ("c3") REFERENCES "s"."hub" ("id"));'
     )
     assert "Referred to by: shop.s.wide." in texts["shop.s.hub"]
 

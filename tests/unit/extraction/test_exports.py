@@ -118,7 +118,7 @@ def test_expected_report_calls_lie_between_the_connected_groups_and_half_the_con
     )
     graph = make_graph(catalog)
 
-    calls = expected_report_calls(graphrag_frames(graph.entities, graph.edges, graph.ids))
+    calls = expected_report_calls(graphrag_frames(graph.entities, graph.edges, graph.ids).relationships)
 
     assert calls == (2, 3)
 

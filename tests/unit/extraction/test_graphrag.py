@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
+from dictionary_pipeline.config.graph_settings import Granularity
 from dictionary_pipeline.errors import StateMismatch
 from dictionary_pipeline.extraction.graphrag import (
     DOCUMENTS,
     ENTITIES,
     RELATIONSHIPS,
     TEXT_UNITS,
-    Granularity,
     GraphRagSet,
     graph_keys,
     graphrag_frames,

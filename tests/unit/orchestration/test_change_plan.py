@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from datetime import time as time_of_day
 
-from dictionary_pipeline.config.resolved import ProbeSettings
+from dictionary_pipeline.config.resolved import ProbeSettings, ProbeWindow
 from dictionary_pipeline.orchestration.change_sensor import ChangeCursor, ChangePlan, due, plan_changes
 from dictionary_pipeline.orchestration.probing import Budget, Down, Outcome, Probed, ProbePool, Unwatched
 
@@ -16,8 +18,8 @@ NOW = 1_000_000.0
 class Ticks:
     """Ticks in a row, each with the cursor that the last one left."""
 
-    def __init__(self, *names: str, every: int = 1) -> None:
-        self.settings = {name: ProbeSettings(every_minutes=every) for name in names}
+    def __init__(self, *names: str, every: int = 1, window: ProbeWindow | None = None) -> None:
+        self.settings = {name: ProbeSettings(every_minutes=every, window=window) for name in names}
         self.cursor = ChangeCursor()
         self.now = NOW
 
@@ -94,6 +96,24 @@ def test_a_database_is_asked_as_often_as_its_file_says() -> None:
         asked += "a" in due(ticks.settings, ticks.cursor, ticks.now)
         ticks.tick({"a": Probed("1", "1")})
     assert asked == 2
+
+
+def test_a_database_with_a_window_is_asked_within_it_only_and_first_when_it_opens() -> None:
+    ticks = Ticks("a", every=300, window=ProbeWindow(time_of_day(22), time_of_day(6), "UTC"))
+    ticks.now = datetime(2026, 11, 30, 12, 0, tzinfo=UTC).timestamp()
+    asked = []
+    for _ in range(36 * 60):
+        if "a" in due(ticks.settings, ticks.cursor, ticks.now):
+            asked.append(datetime.fromtimestamp(ticks.now, UTC).strftime("%d %H:%M"))
+        ticks.tick({"a": Probed("1", "1")})
+    assert asked == ["30 22:00", "01 03:00", "01 22:00"]
+
+
+def test_a_change_while_the_window_was_shut_is_requested_when_it_opens() -> None:
+    ticks = Ticks("a", window=ProbeWindow(time_of_day(22), time_of_day(6), "UTC"))
+    ticks.now = datetime(2026, 11, 30, 21, 58, tzinfo=UTC).timestamp()
+    requests = [len(ticks.tick({"a": Probed("2", "1")}).requests) for _ in range(4)]
+    assert requests == [0, 0, 1, 0]
 
 
 def test_what_is_no_longer_configured_is_forgotten() -> None:

@@ -2,13 +2,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.errors import ConnectionFailed, QueryFailed
-from dictionary_pipeline.relationships.inference.probes import Counted, Included, Inclusion, Uniqueness, ask, probe_sql
+from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.relationships.inference.probes import (
+    NO_ANSWERS,
+    Answers,
+    Counted,
+    Included,
+    Inclusion,
+    Uniqueness,
+    ask,
+    probe_sql,
+)
+from dictionary_pipeline.relationships.inference.remembered import load_answers, save_answers
 from dictionary_pipeline.relationships.names import TableName
 
 ORDERS, CUSTOMER = TableName("app", "orders"), TableName("app", 'cus"tomer')
@@ -116,3 +128,32 @@ def test_without_budget_a_bad_question_leaves_its_statement_unanswered() -> None
 def test_a_lost_connection_is_an_error() -> None:
     with pytest.raises(ConnectionFailed):
         ask(engine(gone=True)[0], questions(1), 20, 10.0)
+
+
+def test_what_is_known_is_not_asked_again() -> None:
+    connected, scripted = engine()
+    unique = Uniqueness(CUSTOMER, ("id",))
+    known = Answers({CUSTOMER_ID: Included(1, 2, 1, 2), questions(1)[0]: Included(0, 0, 0, 0)}, {}, 7, ("old",))
+    told = ask(connected, [CUSTOMER_ID, unique], 5, 10.0, known)
+    assert (told.included, told.statements, told.warnings) == ({CUSTOMER_ID: Included(1, 2, 1, 2)}, 1, ())
+    assert list(told.counted) == [unique]
+    assert "customer_id" not in scripted.statements[0]
+    assert ask(connected, [CUSTOMER_ID], 5, 10.0, known).statements == 0
+
+
+def test_answers_hold_until_one_of_their_tables_is_sampled_again(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    unique = Uniqueness(CUSTOMER, ("id", "no"))
+    answers = Answers({CUSTOMER_ID: Included(1, 2, 1, 2)}, {unique: Counted(3, 3, 0)}, 1, ())
+    stamps = {ORDERS: "monday", CUSTOMER: "monday"}
+    save_answers(store, answers, stamps)
+    assert load_answers(store, stamps) == answers._replace(statements=0)
+    moved = load_answers(store, {**stamps, ORDERS: "tuesday"})
+    assert (moved.included, moved.counted) == ({}, {unique: Counted(3, 3, 0)})
+    assert load_answers(store, {ORDERS: "monday"}) == NO_ANSWERS
+
+
+def test_answers_about_tables_that_were_not_sampled_are_not_kept(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    save_answers(store, Answers({CUSTOMER_ID: Included(1, 2, 1, 2)}, {}, 1, ()), {CUSTOMER: "monday"})
+    assert load_answers(store, {CUSTOMER: "monday"}) == NO_ANSWERS

@@ -1,0 +1,1 @@
+"""Messages about drift and failures, and the channels that carry them."""

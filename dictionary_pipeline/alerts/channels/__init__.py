@@ -1,0 +1,1 @@
+"""One module per kind of channel; its name is the `type` of a configured channel."""

@@ -1,0 +1,118 @@
+"""Tells failures and their end: of runs, of databases that do not answer, and of the language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from dictionary_pipeline.alerts.causes import Place, failure_topics
+from dictionary_pipeline.alerts.evaluation import Evaluated, evaluate, load
+from dictionary_pipeline.alerts.reachability import Reachability, read_reachability
+from dictionary_pipeline.alerts.reading import Reading
+from dictionary_pipeline.alerts.state import FAILURES, AlertState, Failure, Kept
+from dictionary_pipeline.alerts.topics import epoch
+from dictionary_pipeline.config.alert_settings import AlertSettings
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable
+from dictionary_pipeline.errors import StoreError
+from dictionary_pipeline.publishing.store import Store
+
+_REACHED = frozenset({"server", "credential"})
+"""Scopes of failures that are over when the database answers a probe."""
+
+
+class RunEnd(NamedTuple):
+    """How a run of a database ended."""
+
+    database: str
+    at: float
+    """Epoch seconds."""
+    failure: Failure | None
+    """Null: it succeeded."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What the failures of a project are judged by."""
+
+    settings: AlertSettings
+    store: Store
+    """The store that the project's databases share."""
+    places: Mapping[str, Place]
+    """Of each valid database."""
+    configured: frozenset[str]
+    """Names of all databases, invalid ones too."""
+    read: Callable[[], Reading]
+    """Reads what is published."""
+
+
+def start(watched: Watched, unsaved: str | None) -> Kept:
+    """The state to start from; `stored` is null when it was lost, so that older run ends are wanted too."""
+    return load(watched.store, FAILURES, unsaved)
+
+
+def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: float) -> Evaluated:
+    """Take in how runs ended and what probes found, and tell what is due.
+
+    Args:
+        watched: The project.
+        kept: What `start` gave.
+        ends: Run ends since the last evaluation; some again does no harm.
+        now: Epoch seconds.
+    """
+    reachability = _reachability(watched.store)
+    state = _with_ends(kept.state, ends)
+    failing = {
+        name: failure
+        for name, failure in state.failing.items()
+        if name in watched.configured and not _answers_again(failure, reachability)
+    }
+    state = replace(state, failing=failing)
+    reading = watched.read()
+    failures = [
+        *failing.values(),
+        *(failure for name, failure in reachability.down.items() if name in watched.configured),
+        *_model_outages(reading),
+    ]
+    topics = failure_topics(failures, watched.places, reading.published, watched.settings.dagster_url, now)
+    # Of a database that could not be read only its model outage is unknown; the rest comes from elsewhere.
+    unknown = set(reading.unread) - {failure.database for failure in failures}
+    return evaluate(FAILURES, topics, watched.settings, watched.store, kept._replace(state=state), now, unknown)
+
+
+def _with_ends(state: AlertState, ends: Iterable[RunEnd]) -> AlertState:
+    failing = dict(state.failing)
+    for end in sorted(ends, key=lambda end: end.at):
+        known = failing.get(end.database)
+        if known is not None and known.at > end.at:
+            continue
+        if end.failure is None:
+            failing.pop(end.database, None)
+        else:
+            failing[end.database] = end.failure
+    return replace(state, failing=failing)
+
+
+def _answers_again(failure: Failure, reachability: Reachability) -> bool:
+    return failure.scope in _REACHED and reachability.back.get(failure.database, 0.0) > failure.at
+
+
+def _reachability(store: Store) -> Reachability:
+    try:
+        return read_reachability(store)
+    except StoreError:  # the failures of the runs tell that the store is away
+        return Reachability()
+
+
+def _model_outages(reading: Reading) -> Iterable[Failure]:
+    for name, published in reading.published.items():
+        if published.model_outage is not None:
+            yield Failure(
+                name,
+                ModelUnavailable.identifier,
+                ModelUnavailable.scope,
+                published.model_outage,
+                "entity_definitions",
+                "",
+                epoch(published.published_at or ""),
+            )

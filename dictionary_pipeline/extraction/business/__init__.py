@@ -1,0 +1,1 @@
+"""Business entities by a language model: text units, prompts, answers, validation, resolution, merge."""

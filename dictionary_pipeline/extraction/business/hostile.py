@@ -1,0 +1,54 @@
+"""Keeps out of a prompt what is written for the model rather than for people.
+
+A text is data, whatever it says; but a model may believe it all the same. So paragraphs that hold
+records of an answer format or speak to a model are left out, and an entity counts only when its name
+stands in what was sent (see `grounding`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from dictionary_pipeline.enrichment.model.texts import clean
+
+_RECORD = re.compile(
+    r"<\s?\|{1,2}|\|{1,2}\s?>|\{(?:tuple|record|completion)_delimiter"
+    r"|[\"'](?:entity|entities|relationships?)[\"']\s*[:<,]"
+    r"|[\"']type[\"']\s*:\s*[\"'](?-i:[A-Z_]{3,})[\"']",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:instructions?|prompts?|rules?|above|previous|prior)\b"
+    r"|\bsystem prompt\b|\b(?:language|ai) model\b|\bas an ai\b|\byou are (?:now|chatgpt|an? assistant)\b"
+    r"|\b(?:add|create|insert|emit|output|return|extract|invent)\b.{0,30}\b(?:entit(?:y|ies)|relationships?|edges?|nodes?)\b"
+    r".{0,20}\b(?:called|named|of type|to the (?:answer|graph|output))\b"
+    r"|^\W*(?:system|assistant)\s*:|\bjailbr|\breveal\b.{0,30}\b(?:prompt|instructions?|key)\b"
+    r"|^\W*(?:respond|reply|answer|output|print|say)\b.{0,20}\b(?:only|exactly|with)\b|\bpretend (?:that|to|you)\b",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_MARKS = re.compile(r"#{2,}|`{3,}|~{3,}|\*{3,}|-{3,}|={3,}")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+
+
+def is_hostile(text: str) -> bool:
+    """Whether a text holds records of an answer format, or speaks to a model."""
+    visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    folded = unicodedata.normalize("NFKC", visible)
+    return bool(_RECORD.search(folded) or _ADDRESS.search(folded))
+
+
+def harmless(text: str, limit: int) -> str:
+    """The text on one line, without hostile paragraphs, fences and runs of marks, cut to `limit` characters."""
+    kept = [paragraph for paragraph in _PARAGRAPHS.split(text) if not is_hostile(paragraph)]
+    return clean(_MARKS.sub(" ", " ".join(kept)), limit)
+
+
+def harmless_lines(text: str) -> str:
+    """Like `harmless`, for documents: lines and paragraphs stay apart and nothing is cut."""
+    kept = []
+    for paragraph in _PARAGRAPHS.split(text):
+        if not is_hostile(paragraph):
+            lines = (clean(_MARKS.sub(" ", line), len(line) + 1) for line in paragraph.splitlines())
+            kept.append("\n".join(line for line in lines if line))
+    return "\n\n".join(paragraph for paragraph in kept if paragraph)

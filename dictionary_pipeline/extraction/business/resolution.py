@@ -1,0 +1,80 @@
+"""Entity resolution: which names of business entities mean the same thing, and what it is then called.
+
+Only names that occur are compared, and only with each other: case, plural, legal forms of companies,
+and the aliases that people gave. Whatever order the texts come in, the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from dictionary_pipeline.extraction.business.names import name_key, title_of
+from dictionary_pipeline.extraction.business.validation import Mention
+
+
+class Resolved(NamedTuple):
+    """One business entity."""
+
+    title: str
+    name: str
+    """As most texts write it, or as people want it."""
+    type: str
+    mentions: tuple[Mention, ...]
+    """Sorted."""
+
+
+class Conflict(NamedTuple):
+    """An entity to which texts give several types."""
+
+    title: str
+    chosen: str
+    types: str
+    """Every type with the number of texts that give it."""
+
+
+class Resolution(NamedTuple):
+    """All business entities by title, and how names lead to them."""
+
+    entities: tuple[Resolved, ...]
+    conflicts: tuple[Conflict, ...]
+    by_key: Mapping[str, str]
+    """Key of a name -> title."""
+
+    def title(self, name: str) -> str | None:
+        """Title of the entity of a name, or null."""
+        return self.by_key.get(name_key(name)) if name else None
+
+
+def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], types: Sequence[str]) -> Resolution:
+    """Group mentions that mean the same entity.
+
+    Args:
+        aliases: Name -> other names of the same entity.
+        types: All types; of two that as many texts give, the first counts.
+    """
+    preferred = {name_key(other): name for name, others in sorted(aliases.items()) for other in (*others, name)}
+    groups: dict[str, list[Mention]] = defaultdict(list)
+    for mention in mentions:
+        key = name_key(mention.name)
+        groups[name_key(preferred[key]) if key in preferred else key].append(mention)
+    entities, conflicts = [], []
+    by_key: dict[str, str] = {}
+    for key, group in groups.items():
+        name = preferred.get(key) or _most_common(group)
+        kinds = Counter({kind: len({m.unit for m in group if m.type == kind}) for kind in {m.type for m in group}})
+        chosen = min(kinds, key=lambda kind: (-kinds[kind], types.index(kind)))
+        title = title_of(name)
+        entities.append(Resolved(title, name, chosen, tuple(sorted(set(group)))))
+        by_key |= dict.fromkeys((key, *(name_key(mention.name) for mention in group)), title)
+        if len(kinds) > 1:
+            listed = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+            conflicts.append(Conflict(title, chosen, listed))
+    return Resolution(tuple(sorted(entities)), tuple(sorted(conflicts)), by_key)
+
+
+def _most_common(group: Sequence[Mention]) -> str:
+    """The spelling of most texts; of equals the shortest, then the first by alphabet."""
+    counts = Counter(name for name, _ in {(mention.name, mention.unit) for mention in group})
+    return min(counts, key=lambda name: (-counts[name], len(name), name))
