@@ -31,7 +31,9 @@ def bundle_inputs(
     relations = handover.relations_from(upstream[RELATIONS])
     definitions = handover.definitions_from(upstream[DEFINITIONS])
     graph = handover.graph_from(upstream[GRAPH])
-    rag = graphrag_frames(graph.entities, graph.edges, graph.ids, granularity=config.graph.granularity)
+    rag = graphrag_frames(
+        graph.entities, graph.edges, graph.ids, granularity=config.graph.granularity, units=graph.units
+    )
     graph_files: dict[str, pl.DataFrame | str] = {
         "edges.parquet": graph.edges,
         "ids.parquet": graph.ids,
@@ -39,7 +41,7 @@ def bundle_inputs(
         **{f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__},
         **graph_texts(graph, rag, input_documents(catalog, samples.profiles, relations, definitions)),
     }
-    problems = [*samples.problems, *definitions.problems]
+    problems = [*samples.problems, *definitions.problems, *graph.problems]
     return BundleInputs(
         catalog=catalog,
         profiles=samples.profiles,

@@ -178,6 +178,27 @@ def merge_graph(
 
 
 @app.command()
+def status(project: Project = None, json: Json = False) -> None:
+    """Tell how the dictionaries of all databases are doing; exit code 1 when any is stale."""
+    from dictionary_pipeline.fleet_commands import show_status
+
+    raise typer.Exit(show_status(project, as_json=json))
+
+
+@app.command()
+def retire(
+    name: Annotated[str, typer.Argument(help="A database whose file was removed.")],
+    delete: Annotated[bool, typer.Option("--delete", help="Delete its dictionary instead of keeping it.")] = False,
+    sure: Annotated[bool, typer.Option("--yes", help="With --delete: really.")] = False,
+    project: Project = None,
+) -> None:
+    """Mark the dictionary of a removed database as retired, or delete it."""
+    from dictionary_pipeline.fleet_commands import retire_database
+
+    raise typer.Exit(retire_database(name, project, delete=delete, sure=sure))
+
+
+@app.command()
 def drift(
     words: Annotated[list[str], typer.Argument(metavar="[ack] NAME [KEY...]", help="A configured database.")],
     since: Annotated[str | None, typer.Option("--since", help="Only what was detected from this date on.")] = None,

@@ -42,6 +42,7 @@ _GRAPH_FRAMES: Mapping[str, frames.Schema] = {
     "entities": frames.GRAPH_ENTITIES,
     "edges": frames.GRAPH_EDGES,
     "ids": IDS,
+    "units": frames.GRAPH_UNITS,
 }
 
 Parts = tuple[dict[str, Any], dict[str, Any]]
@@ -122,12 +123,12 @@ def definitions_from(state: StageState) -> Definitions:
 
 def graph_parts(graph: KnowledgeGraph) -> Parts:
     """Frames and facts of the knowledge graph."""
-    return {name: getattr(graph, name) for name in _GRAPH_FRAMES}, {}
+    return {name: getattr(graph, name) for name in _GRAPH_FRAMES}, {"problems": _rows(graph.problems)}
 
 
 def graph_from(state: StageState) -> KnowledgeGraph:
     """The graph that `knowledge_graph` left."""
-    return KnowledgeGraph(**_frames(state, _GRAPH_FRAMES))
+    return KnowledgeGraph(**_frames(state, _GRAPH_FRAMES), problems=problems_from(state))
 
 
 def problems_from(state: StageState) -> tuple[Problem, ...]:

@@ -51,18 +51,19 @@ def model_texts(
         return None
     # The client's package is only needed, and imported, when there is something to ask.
     from dictionary_pipeline.enrichment.model.facts import Sources
+    from dictionary_pipeline.enrichment.model.paying import add_run_usage
     from dictionary_pipeline.enrichment.model.write import Terms, write_texts
 
     human = run.config.human
     given = given_texts(catalog, graph, human)
-    return write_texts(
+    texts = write_texts(
         Sources(catalog, samples.profiles, graph, human, given, samples.sensitivity),
         Terms(
             database=run.config.name,
             settings=settings,
             store=run.store,
             ledger=run.shared or run.store,
-            today=_today,
+            today=today,
             previous=last_texts(run.store, stage),
             guard=guard_of(run.store),
             covers=run.options.covers,
@@ -72,6 +73,8 @@ def model_texts(
             on_table=lambda done, total: run.progress(stage, done, total),
         ),
     )
+    add_run_usage(run.store, run.run_id, texts.usage)
+    return texts
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, sta
     sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(state))
     sources = Sources(scrubbed, profiles, graph, config.human, given, sensitivity)
     guard = guard_of(store)
-    terms = Terms(config.name, settings, store, store, _today, last_texts(store, stage), guard)
+    terms = Terms(config.name, settings, store, store, today, last_texts(store, stage), guard)
     usages = [
         Usage(1, prompt_tokens(prompt), 0, expected_tokens(question)) for question, prompt in questions(sources, terms)
     ]
@@ -119,7 +122,8 @@ def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, sta
     return PlannedRequests(total.requests, total.tokens, cost)
 
 
-def _today() -> date:
+def today() -> date:
+    """The calendar day, UTC, by which spending is counted."""
     return datetime.now(UTC).date()
 
 

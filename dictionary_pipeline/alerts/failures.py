@@ -38,8 +38,8 @@ class Watched:
     settings: AlertSettings
     store: Store
     """The store that the project's databases share."""
-    places: Mapping[str, Place]
-    """Of each valid database."""
+    places: Callable[[], Mapping[str, Place]]
+    """What each valid database depends on; asked only when something failed."""
     configured: frozenset[str]
     """Names of all databases, invalid ones too."""
     read: Callable[[], Reading]
@@ -74,7 +74,8 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
         *(failure for name, failure in reachability.down.items() if name in watched.configured),
         *_model_outages(reading),
     ]
-    topics = failure_topics(failures, watched.places, reading.published, watched.settings.dagster_url, now)
+    places = watched.places() if failures else {}
+    topics = failure_topics(failures, places, reading.published, watched.settings.dagster_url, now)
     # Of a database that could not be read only its model outage is unknown; the rest comes from elsewhere.
     unknown = set(reading.unread) - {failure.database for failure in failures}
     return evaluate(FAILURES, topics, watched.settings, watched.store, kept._replace(state=state), now, unknown)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from dictionary_pipeline.config.graph_documents import documents_mark
 from dictionary_pipeline.config.graph_prompt import template_fault
 from dictionary_pipeline.config.graph_settings import (
     DOCUMENT_SUFFIXES,
@@ -98,6 +99,8 @@ class Graph(Section):
     def _are_inside(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in value:
             _require_inside(pattern)
+            if any("**" in part and part != "**" for part in pattern.split("/")):
+                raise mistake("has '**' inside a name", "Write '**' as a folder of its own: docs/**/*.md.")
         return value
 
     @field_validator("prompt")
@@ -122,7 +125,9 @@ def graph_settings(project: Graph, own: Graph, document: Document, root: Path) -
     told["aliases"] = {**project.aliases, **own.aliases}
     file = told.pop("prompt", None)
     place = document.where(("graph", "prompt")) if own.prompt else "dbt_like_configs/project.yml"
-    return GraphSettings(**told, folder=root, prompt=_prompt(file, place, root) if file else None)
+    mark = documents_mark(root.resolve(), told["documents"]) if told.get("documents") else ""
+    prompt = _prompt(file, place, root) if file else None
+    return GraphSettings(**told, folder=root, documents_mark=mark, prompt=prompt)
 
 
 def _prompt(file: str, place: str, root: Path) -> str:

@@ -48,6 +48,8 @@ class GraphSettings:
     """Name of a business entity -> its other names."""
     documents: tuple[str, ...] = ()
     """Globs within `folder`."""
+    documents_mark: str = ""
+    """Moves when one of them is saved, so that a look at the configuration notices."""
     folder: Path = Path()
     """The project folder, absolute once it is configured."""
     prompt: str | None = None

@@ -81,6 +81,10 @@ class Model(Section):
         default=_DEFAULT.max_retries, description="How often a request is repeated after 429, 5xx and lost connections."
     )
     concurrency: Count = Field(default=_DEFAULT.concurrency, description="Requests at the same time at most.")
+    share_requests: bool = Field(
+        default=_DEFAULT.share_requests,
+        description="Whether small tables share a request; never with `samples: values`.",
+    )
     language: str = Field(default=_DEFAULT.language, min_length=1, description="Language of the definitions.")
     glossary: dict[str, str] = Field(
         default={}, description="Terms and abbreviations of your trade and what they mean; part of every prompt."
@@ -128,7 +132,8 @@ def model_settings(project: Model | None, own: DatabaseModel) -> ModelSettings |
         return None
     shared = ("base_url", "api_version", "identity", "client_id", "entra_scope", "temperature", "reasoning_effort")
     limits = ("max_requests", "max_tokens", "max_cost", "max_cost_per_day", "max_cost_per_month")
-    more = ("reasoning_tokens", "response_format", "token_parameter", "timeout_seconds", "max_retries", "concurrency")
+    sending = ("timeout_seconds", "max_retries", "concurrency", "share_requests")
+    more = ("reasoning_tokens", "response_format", "token_parameter", *sending)
     price = project.prices.get(project.model)
     return replace(
         ModelSettings(project.provider, project.model),

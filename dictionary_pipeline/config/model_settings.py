@@ -63,6 +63,8 @@ class ModelSettings:
     timeout_seconds: float = 90.0
     max_retries: int = 6
     concurrency: int = 4
+    share_requests: bool = True
+    """Small tables may share a request."""
     language: str = "English"
     glossary: Mapping[str, str] = field(default_factory=dict)
     samples: SamplesMode = "masked"

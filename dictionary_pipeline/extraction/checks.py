@@ -9,7 +9,13 @@ from dataclasses import replace
 import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.extraction.model import EDGE_TYPES, VIEW_KINDS, KnowledgeGraph
+from dictionary_pipeline.extraction.model import (
+    ALL_EDGE_TYPES,
+    BUSINESS_EDGE_TYPES,
+    SQL_TYPES,
+    VIEW_KINDS,
+    KnowledgeGraph,
+)
 from dictionary_pipeline.relationships.model import RelationshipGraph
 
 _SHOWN = 3
@@ -35,11 +41,12 @@ def check_graph(catalog: Catalog, graph: RelationshipGraph, kg: KnowledgeGraph) 
         _finding("entities have no description", entities.filter(pl.col("description").is_null()).select("title")),
         _finding("edges start or end at no entity", ends.join(titles, on="title", how="anti")),
         _finding("edges occur twice", edges.filter(edges.select(_EDGE).is_duplicated()).select(_EDGE).unique()),
-        _finding("edges have an unknown type", edges.filter(~pl.col("type").is_in(EDGE_TYPES)).select(_EDGE)),
+        _finding("edges have an unknown type", edges.filter(~pl.col("type").is_in(ALL_EDGE_TYPES)).select(_EDGE)),
         _finding(
             "edges have a weight outside 1 to 10", edges.filter(~pl.col("weight").is_between(1, 10)).select(_EDGE)
         ),
         _finding("edges do not say their type", edges.join(described, on=_EDGE, how="anti").select(_EDGE)),
+        *_unfounded(kg),
         *_differences(catalog, graph, kg),
     ]
     return tuple(finding for finding in findings if finding)
@@ -52,15 +59,38 @@ def _finding(what: str, rows: pl.DataFrame) -> str | None:
     return f"{rows.height} {what}, e.g. {'; '.join(examples)}"
 
 
+def _unfounded(kg: KnowledgeGraph) -> list[str | None]:
+    """What the model's part says beyond its sources, or as if it were proven."""
+    entities = kg.entities.filter(~pl.col("type").is_in(SQL_TYPES))
+    edges = kg.edges.filter(pl.col("type").is_in(BUSINESS_EDGE_TYPES))
+    known = pl.concat([kg.entities.filter(pl.col("type").is_in(SQL_TYPES))["title"], kg.units["key"]])
+    is_told = (pl.col("text_units").list.len() > 0) & pl.col("text_units").list.eval(
+        pl.element().is_in(known.implode())
+    ).list.all()
+    is_inferred = pl.col("is_inferred") & (pl.col("confidence") < 1) & pl.col("evidence").str.starts_with("llm:")
+    objects = kg.entities.filter(pl.col("type").is_in(SQL_TYPES)).select(source="title")
+    return [
+        _finding("business entities cite no text", entities.filter(~is_told.fill_null(False)).select("title")),
+        _finding("business edges cite no text", edges.filter(~is_told.fill_null(False)).select(_EDGE)),
+        _finding("business edges look proven", edges.filter(~is_inferred).select(_EDGE)),
+        _finding(
+            "business edges start at a database object", edges.join(objects, on="source", how="semi").select(_EDGE)
+        ),
+    ]
+
+
 def _differences(catalog: Catalog, graph: RelationshipGraph, kg: KnowledgeGraph) -> list[str | None]:
     """Compare with the catalog by exact names, not by the titles that the graph made up."""
     names = kg.entities.select("title", "qualified_name")
     edges = (
-        kg.edges.join(names.select(source="title", child="qualified_name"), on="source", maintain_order="left")
+        kg.edges.filter(~pl.col("type").is_in(BUSINESS_EDGE_TYPES))
+        .join(names.select(source="title", child="qualified_name"), on="source", maintain_order="left")
         .join(names.select(target="title", parent="qualified_name"), on="target", maintain_order="left")
         .select("type", "child", "parent")
     )
-    described = kg.entities.filter(~pl.col("is_stub")).select("type", "qualified_name")
+    described = kg.entities.filter(~pl.col("is_stub") & pl.col("type").is_in(SQL_TYPES)).select(
+        "type", "qualified_name"
+    )
     expected = _Expected(catalog, graph)
     results = []
     for what, found, wanted in (

@@ -48,11 +48,12 @@ class ParsedReply(NamedTuple):
 DELIMITER, RECORD_DELIMITER, COMPLETION_MARK = "<|>", "##", "<|COMPLETE|>"
 _LOWEST, _HIGHEST = 1.0, 10.0
 
-_DELIMITER = re.compile(r"< ?\|{1,2} ?>|\{tuple_delimiter\}")
-_COMPLETION = re.compile(r"< ?\|? ?COMPLETE ?\|? ?>|\{completion_delimiter\}", re.IGNORECASE)
+_LEFT, _BAR, _RIGHT = "(?:<|&lt;)", "[|｜]", "(?:>|&gt;)"
+_DELIMITER = re.compile(rf"{_LEFT} ?{_BAR}{{1,2}} ?{_RIGHT}|\{{tuple_delimiter\}}")
+_COMPLETION = re.compile(rf"{_LEFT} ?{_BAR}? ?COMPLETE ?{_BAR}? ?{_RIGHT}|\{{completion_delimiter\}}", re.IGNORECASE)
 _QUOTES = "\"'`*“”‘’„«»"
 _KIND = re.compile(rf"(?P<kind>\w{{1,40}})[{_QUOTES}]{{0,4}}\s{{0,8}}(?:{_DELIMITER.pattern})")
-_OPENERS = _QUOTES + "([{-•·–—>_ \t\r\n\f\v"
+_OPENERS = _QUOTES + "([{-•·–—>_| \t\r\n\f\v"
 _KINDS = {
     "entity": "entity",
     "entities": "entity",
@@ -62,7 +63,7 @@ _KINDS = {
 }
 _NUMBERING = re.compile(r"\n[ \t]*\d{1,3}\.$")
 _WEIGHT_BEFORE = re.compile(rf"(?:{_DELIMITER.pattern})\s{{0,8}}\d[\d./]{{0,8}}$")
-_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=\*{0,2}(?:##|```|[\r\n]|<|,|$))")
+_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=\*{0,2}(?:##|```|[\r\n]|<|,|$|\|[ \t]*(?:[\r\n]|$)))")
 _DELIMITER_LINE = re.compile(r"\n[ \t]*[*`]{0,3}#{2,}[*`]{0,3}[ \t]*(?:\n|$)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?(?:e[-+]?\d{1,3})?|inf\b)", re.IGNORECASE)
 _SCALE = re.compile(r"\s*(?:/|out of|of)\s*(\d{1,6})|\s*(%)", re.IGNORECASE)
@@ -152,7 +153,8 @@ def _may_begin(head: str, opening: str, *, is_first: bool) -> bool:
     """
     if not head:
         return is_first
-    if head.endswith(("<|", "<||", "tuple_delimiter}")):
+    before = _DELIMITER.search(head[-20:] + opening)
+    if before and before.end() >= len(head[-20:]):
         return False  # a field of the record before
     closed = head.endswith((")", "##", "}")) or _COMPLETION.search(head[-20:] + opening) is not None
     numbered = _NUMBERING.search("\n" * is_first + head[-80:]) is not None

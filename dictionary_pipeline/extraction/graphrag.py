@@ -75,13 +75,18 @@ class GraphRagSet:
     relationships: pl.DataFrame
     """Table-level edges first: a report writer sees only the first edges of each entity."""
     text_units: pl.DataFrame
-    """One per table and view: its description and those of its columns."""
+    """One per table and view: its description and those of its columns; then glossary and chunks of documents."""
     documents: pl.DataFrame
-    """One per text unit."""
+    """One per table and view, then glossary and documents."""
 
 
-def graph_keys(entities: pl.DataFrame, edges: pl.DataFrame) -> list[tuple[str, str]]:
-    """(kind, key) of everything that needs an id, whatever the granularity; see `ids.extend_ids`."""
+def graph_keys(entities: pl.DataFrame, edges: pl.DataFrame, units: pl.DataFrame | None = None) -> list[tuple[str, str]]:
+    """(kind, key) of everything that needs an id, whatever the granularity; see `ids.extend_ids`.
+
+    Args:
+        units: `frames.GRAPH_UNITS`, texts beside those of tables and views.
+    """
+    units = frames.empty(frames.GRAPH_UNITS) if units is None else units
     described = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub"))["title"].to_list()
     _, lifted = at_granularity(entities, edges, "table")
     pairs = pl.concat([edges.select(_pair_key()), lifted.select(_pair_key())])["key"].unique().to_list()
@@ -90,41 +95,48 @@ def graph_keys(entities: pl.DataFrame, edges: pl.DataFrame) -> list[tuple[str, s
         *(("relationship", pair) for pair in pairs),
         *(("text_unit", title) for title in described),
         *(("document", title) for title in described),
+        *(("text_unit", key) for key in units["key"].to_list()),
+        *(("document", name) for name in units["document"].unique(maintain_order=True).to_list()),
     ]
 
 
 def graphrag_frames(
-    entities: pl.DataFrame, edges: pl.DataFrame, ids: pl.DataFrame, *, granularity: Granularity = "table"
+    entities: pl.DataFrame,
+    edges: pl.DataFrame,
+    ids: pl.DataFrame,
+    *,
+    granularity: Granularity = "table",
+    units: pl.DataFrame | None = None,
 ) -> GraphRagSet:
     """Turn the graph into GraphRAG's tables.
 
     Args:
         entities: `frames.GRAPH_ENTITIES`.
         edges: `frames.GRAPH_EDGES`.
-        ids: `ids.IDS`, covering `graph_keys(entities, edges)`.
+        ids: `ids.IDS`, covering `graph_keys(entities, edges, units)`.
         granularity: `table` keeps tables, views and the edges between them, which makes for few and
             meaningful community reports; `column` keeps everything.
+        units: `frames.GRAPH_UNITS`, texts beside those of tables and views.
 
     Raises:
         StateMismatch: the id map lacks an object of the graph.
     """
     owners = _owners(entities, edges)
-    units = _with_ids(_units(entities, edges), ids, "text_unit", "unit")
+    further = frames.empty(frames.GRAPH_UNITS) if units is None else units
+    texts = pl.concat([_units(entities, edges), further.rename({"key": "unit"})])
+    units = _with_ids(texts, ids, "text_unit", "unit")
     entities, edges = at_granularity(entities, edges, granularity)
     nodes = _with_ids(entities, ids, "entity", "title")
     pairs = _with_ids(_merged_pairs(edges), ids, "relationship", "key")
-    pairs = pairs.join(owners.rename({"title": "source"}), on="source", maintain_order="left")
-    mentions = _mentions(nodes, owners, pairs)
+    cited = _cited(pairs, owners)
+    mentions = _mentions(nodes, owners, cited)
     degrees = _degrees(pairs)
-    documents = _with_ids(units.drop("id", "human_readable_id"), ids, "document", "unit")
+    documents = _documents(units, ids)
     return GraphRagSet(
         entities=_entities(nodes, mentions, units, degrees),
-        relationships=_relationships(pairs, units, degrees),
-        text_units=_text_units(units, documents, mentions, pairs),
-        documents=frames.fit(
-            documents.rename({"unit": "title"}).with_columns(units.select(pl.concat_list("id").alias("text_unit_ids"))),
-            DOCUMENTS,
-        ),
+        relationships=_relationships(pairs, cited, units, degrees),
+        text_units=_text_units(units, documents, mentions, cited),
+        documents=frames.fit(documents, DOCUMENTS),
     )
 
 
@@ -168,7 +180,7 @@ def _owners(entities: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _units(entities: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
-    """unit, text, in the order of `entities`."""
+    """unit, document, text of tables and views, in the order of `entities`."""
     columns = (
         edges.filter(pl.col("type") == "HAS_COLUMN")
         .select(unit="source", title="target")
@@ -178,7 +190,7 @@ def _units(entities: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     )
     tables = entities.filter(pl.col("type").is_in(_TABLE_TYPES) & ~pl.col("is_stub"))
     return tables.join(columns.rename({"unit": "title"}), on="title", how="left", maintain_order="left").select(
-        unit="title", text=pl.concat_str("description", "columns", separator="\n", ignore_nulls=True)
+        unit="title", document="title", text=pl.concat_str("description", "columns", separator="\n", ignore_nulls=True)
     )
 
 
@@ -203,16 +215,38 @@ def _merged_pairs(edges: pl.DataFrame) -> pl.DataFrame:
         pl.col("is_inferred").all(),
         listed("evidence", "|"),
         listed("constraint_name", ", "),
+        pl.col("text_units").explode().drop_nulls().unique().sort(),
     )
     name = pl.col("constraint_name")
     return merged.with_columns(_pair_key(), pl.when(name != "").then(name).alias("constraint_name"))
 
 
-def _mentions(nodes: pl.DataFrame, owners: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """title, id, unit: each entity's own text unit; for stubs those of the tables that point to them."""
+def _cited(pairs: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
+    """id, target, unit: the units that state a pair: those a model cites, else that of the source's table."""
+    own = owners.rename({"title": "source", "unit": "owner"})
+    found = pairs.join(own, on="source", how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("text_units").list.len() > 0).then("text_units").otherwise(pl.concat_list("owner")).alias("unit")
+    )
+    return found.select("id", "target", "unit").explode("unit")
+
+
+def _documents(units: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """id, human_readable_id, title, text, text_unit_ids: what the units are parts of, in their order."""
+    whole = units.group_by("document", maintain_order=True).agg(
+        pl.col("text").str.join("\n\n"), pl.col("id").alias("text_unit_ids")
+    )
+    return _with_ids(whole, ids, "document", "document").rename({"document": "title"})
+
+
+def _mentions(nodes: pl.DataFrame, owners: pl.DataFrame, cited: pl.DataFrame) -> pl.DataFrame:
+    """title, id, unit: the texts that an entity is found in.
+
+    Of tables and columns that is the table's own, of stubs those of the tables that point to them.
+    """
     stubs = nodes.filter("is_stub").select("title")
-    pointed = pairs.select(title="target", unit="unit").join(stubs, on="title", how="semi").unique()
-    found = pl.concat([owners, pointed.sort("title", "unit")])
+    pointed = cited.select(title="target", unit="unit").join(stubs, on="title", how="semi").unique()
+    named = nodes.select("title", unit="text_units").drop_nulls("unit").explode("unit")
+    found = pl.concat([owners, pointed.sort("title", "unit"), named])
     return nodes.select("title", "id").join(found, on="title", maintain_order="left_right")
 
 
@@ -236,16 +270,17 @@ def _entities(nodes: pl.DataFrame, mentions: pl.DataFrame, units: pl.DataFrame, 
     )
 
 
-def _relationships(pairs: pl.DataFrame, units: pl.DataFrame, degrees: pl.DataFrame) -> pl.DataFrame:
-    joined = pairs.join(_unit_ids(units), on="unit", maintain_order="left")
+def _relationships(
+    pairs: pl.DataFrame, cited: pl.DataFrame, units: pl.DataFrame, degrees: pl.DataFrame
+) -> pl.DataFrame:
+    known = cited.join(_unit_ids(units), on="unit", maintain_order="left")
+    listed = known.group_by("id", maintain_order=True).agg(pl.col("unit_id").alias("text_unit_ids"))
+    joined = pairs.join(listed, on="id", maintain_order="left")
     for end in ("source", "target"):
         own = degrees.select(pl.col("title").alias(end), pl.col("degree").alias(f"{end}_degree"))
         joined = joined.join(own, on=end, maintain_order="left")
     return frames.fit(
-        joined.with_columns(
-            (pl.col("source_degree") + pl.col("target_degree")).alias("combined_degree"),
-            pl.concat_list("unit_id").alias("text_unit_ids"),
-        ),
+        joined.with_columns((pl.col("source_degree") + pl.col("target_degree")).alias("combined_degree")),
         RELATIONSHIPS,
     )
 
@@ -255,18 +290,20 @@ def _unit_ids(units: pl.DataFrame) -> pl.DataFrame:
 
 
 def _text_units(
-    units: pl.DataFrame, documents: pl.DataFrame, mentions: pl.DataFrame, pairs: pl.DataFrame
+    units: pl.DataFrame, documents: pl.DataFrame, mentions: pl.DataFrame, cited: pl.DataFrame
 ) -> pl.DataFrame:
     nothing = pl.lit([], dtype=_LS)
     entity_ids = mentions.group_by("unit", maintain_order=True).agg(pl.col("id").alias("entity_ids"))
-    relationship_ids = pairs.group_by("unit", maintain_order=True).agg(pl.col("id").alias("relationship_ids"))
-    joined = units.join(entity_ids, on="unit", how="left", maintain_order="left").join(
-        relationship_ids, on="unit", how="left", maintain_order="left"
+    relationship_ids = cited.group_by("unit", maintain_order=True).agg(pl.col("id").alias("relationship_ids"))
+    named = documents.select(document="title", document_id="id")
+    joined = (
+        units.join(entity_ids, on="unit", how="left", maintain_order="left")
+        .join(relationship_ids, on="unit", how="left", maintain_order="left")
+        .join(named, on="document", maintain_order="left")
     )
     return frames.fit(
         joined.with_columns(
             (pl.col("text").str.len_bytes() // _BYTES_PER_TOKEN + 1).alias("n_tokens"),
-            documents["id"].alias("document_id"),
             pl.col("entity_ids", "relationship_ids").fill_null(nothing),
             nothing.alias("covariate_ids"),
         ),

@@ -54,9 +54,7 @@ def graph_facts(graph: KnowledgeGraph, roles: pl.DataFrame, granularity: Granula
     return GraphFacts(metrics, tables, {"table_graph": picture} if picture else {})
 
 
-def graph_picture(
-    entities: pl.DataFrame, edges: pl.DataFrame, roles: pl.DataFrame, most_bytes: int
-) -> bytes | None:
+def graph_picture(entities: pl.DataFrame, edges: pl.DataFrame, roles: pl.DataFrame, most_bytes: int) -> bytes | None:
     """Draw tables, views and business entities and how they relate, as SVG; null when there is nothing to draw.
 
     Of a large graph the best connected entities are shown.
@@ -91,9 +89,11 @@ def _scene(nodes: pl.DataFrame, pairs: pl.DataFrame, roles: pl.DataFrame, titles
     )
     left_out = nodes.height - len(boxes)
     notes = (f"{left_out} less connected ones not shown",) if left_out else ()
-    title = f"{nodes.height} tables, views and business entities, {pairs.height} relationships"
+    has_business = not nodes["type"].is_in(SQL_TYPES).all()
+    title = f"{nodes.height} tables{', views and business entities' if has_business else ' and views'}"
     shows_schemas = shown["schema_name"].n_unique() > 1
-    return Scene(title, boxes, links, shows_schemas, notes, ("refers to, reads or relates to", "the same, inferred"))
+    said = f"{title} and their {pairs.height} relationships"
+    return Scene(said, boxes, links, shows_schemas, notes, ("refers to, reads or relates to", "the same, inferred"))
 
 
 def _box(

@@ -11,7 +11,7 @@ from functools import partial
 
 import dagster as dg
 
-from dictionary_pipeline.alerts.causes import RUN_LOST, place_of
+from dictionary_pipeline.alerts.causes import RUN_LOST, Place, place_of
 from dictionary_pipeline.alerts.drift import tell_drift
 from dictionary_pipeline.alerts.evaluation import Evaluated
 from dictionary_pipeline.alerts.failures import RunEnd, Watched, start, tell_failures
@@ -122,8 +122,7 @@ def _failure_tick(
 ) -> tuple[Evaluated, AlertCursor]:
     now = time.time()
     names = frozenset({*project.databases, *(item.name for item in project.invalid)})
-    places = {name: place_of(config) for name, config in project.databases.items()}
-    watched = Watched(project.alerts, shared, places, names, partial(_read, project))
+    watched = Watched(project.alerts, shared, partial(_places, project), names, partial(_read, project))
     kept = start(watched, cursor.unsaved)
     since = max(cursor.since, now - _LOOKBACK_SECONDS)
     if not kept.is_away and (kept.stored is None or cursor.unsaved is not None):
@@ -145,6 +144,10 @@ def _has_channels() -> bool:
     folder = project_folder()
     load_env_file(folder)
     return bool(alert_settings(read_project_file(folder).alerts).channels)
+
+
+def _places(project: Project) -> dict[str, Place]:
+    return {name: place_of(config) for name, config in project.databases.items()}
 
 
 def _read(project: Project) -> Reading:

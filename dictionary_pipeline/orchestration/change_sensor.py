@@ -19,6 +19,7 @@ from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.probing import Down, Outcome, Probed, ProbePool, probe_database
 from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.orchestration.silence import note_outcomes
 from dictionary_pipeline.orchestration.tags import RUN_KEY_TAG
 from dictionary_pipeline.run import database_store
 
@@ -209,6 +210,7 @@ def _tick(project: Project, context: dg.SensorEvaluationContext, pool: ProbePool
         return probe_database(configs[name], database_store(configs[name], project.folder))
 
     outcomes = pool.round(asked, probe)
+    note_outcomes(project, outcomes, now, context.log)
     failed = _failed(context.instance, cursor, outcomes)
     return plan_changes(settings, asked, outcomes, failed, cursor, now)
 

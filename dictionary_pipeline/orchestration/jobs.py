@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from dictionary_pipeline.orchestration.assets import GROUP
+from dictionary_pipeline.orchestration.fleet_overview import FLEET_KEY
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.tags import partition_tags
 
@@ -16,7 +17,7 @@ CHANGED_ONLY: Mapping[str, Any] = {"resources": {"refresh_options": {"config": {
 
 refresh_dictionary = dg.define_asset_job(
     "refresh_dictionary",
-    selection=dg.AssetSelection.groups(GROUP),
+    selection=dg.AssetSelection.groups(GROUP) - dg.AssetSelection.assets(FLEET_KEY),
     config=dg.PartitionedConfig(
         partitions_def=databases,
         run_config_for_partition_key_fn=lambda name: {},

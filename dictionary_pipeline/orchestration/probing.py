@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Capability
 from dictionary_pipeline.engines.registry import create_engine
-from dictionary_pipeline.errors import DictionaryError, NotADatabase
+from dictionary_pipeline.errors import ConnectionFailed, DictionaryError, NotADatabase, Scope
 from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.sampling_age import samples_expire_at
@@ -48,6 +48,8 @@ class Down(NamedTuple):
     error: str
     lasting: bool = False
     """Asking again does not help before somebody repairs something."""
+    identifier: str = ConnectionFailed.identifier
+    scope: Scope = ConnectionFailed.scope
 
 
 Outcome = Probed | Unwatched | Unchanged | Down
@@ -163,7 +165,8 @@ def _asked(name: str, probe: Probe) -> Outcome:
     except Exception as error:  # noqa: BLE001 - a foreign text could quote values of the database
         failure = error if isinstance(error, DictionaryError) else unexpected(error)
         # A file that is missing may lie on a share that is away for a while.
-        return Down(str(failure), lasting=not failure.retryable and not isinstance(failure, NotADatabase))
+        lasting = not failure.retryable and not isinstance(failure, NotADatabase)
+        return Down(str(failure), lasting, failure.identifier, failure.scope)
 
 
 def _hangs(budget: Budget) -> Down:

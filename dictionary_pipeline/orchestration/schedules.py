@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import dagster as dg
 
@@ -20,6 +20,7 @@ from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.probing import Down, Outcome, ProbePool, Unchanged, look_for_work
 from dictionary_pipeline.orchestration.project import current_project, run_config
+from dictionary_pipeline.orchestration.silence import note_outcomes
 from dictionary_pipeline.orchestration.tags import PARTITION_TAG, RUN_KEY_TAG
 from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.run import database_store
@@ -93,8 +94,8 @@ def plan_refreshes(due: Mapping[str, datetime], outcomes: Mapping[str, Outcome])
     run_keys: dict[str, str] = {}
     verified: dict[str, Verification] = {}
     silent: dict[str, str] = {}
-    for name, outcome in outcomes.items():
-        match outcome:
+    for name in sorted(outcomes):
+        match outcomes[name]:
             case Unchanged(found):
                 verified[name] = found
             case Down(error, lasting=False):
@@ -142,12 +143,21 @@ def _tick(project: Project, context: dg.ScheduleEvaluationContext, pool: ProbePo
     due = due_refreshes(configs, last, now)
     due = _not_requested(context.instance, due) if due else {}
 
-    def look(name: str) -> Outcome:
-        return look_for_work(configs[name], database_store(configs[name], project.folder), last.get(name), now)
+    # The UI can test ticks of the future; nothing is verified before it is looked at.
+    moment = min(now, _clock())
 
-    plan = plan_refreshes(due, pool.round(in_turn(due, now), look))
+    def look(name: str) -> Outcome:
+        return look_for_work(configs[name], database_store(configs[name], project.folder), last.get(name), moment)
+
+    outcomes = pool.round(in_turn(due, now), look)
+    note_outcomes(project, outcomes, now.timestamp(), context.log)
+    plan = plan_refreshes(due, outcomes)
     record_verified(shared, plan.verified)
     return plan
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
 
 
 def _runnable(project: Project, names: Collection[str]) -> dict[str, DatabaseConfig]:

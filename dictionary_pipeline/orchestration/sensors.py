@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 
 import dagster as dg
 
@@ -12,6 +13,8 @@ from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.publishing.open_store import open_store
+from dictionary_pipeline.retiring import retire
 
 _TICKS_BEFORE_REMOVAL = 2
 
@@ -86,8 +89,9 @@ def build_registry_sensor(automation: AutomationConfig) -> dg.SensorDefinition:
         changes: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
         if plan.add:
             changes.append(databases.build_add_request(list(plan.add)))
-        if plan.remove:
-            changes.append(databases.build_delete_request(list(plan.remove)))
+        gone = [name for name in plan.remove if _retired(project, name, context)]
+        if gone:
+            changes.append(databases.build_delete_request(gone))
         requests = [
             dg.RunRequest(
                 run_key=f"{name}:added:{plan.cursor.tick}",
@@ -104,6 +108,19 @@ def build_registry_sensor(automation: AutomationConfig) -> dg.SensorDefinition:
         )
 
     return database_registry
+
+
+def _retired(project: Project, name: str, context: dg.SensorEvaluationContext) -> bool:
+    """Mark a database's dictionary as retired; where that fails, its partition stays and later ticks try again."""
+    try:
+        store, shared = (open_store(project.publish, project.folder, part) for part in (name, ""))
+        since = retire(store, shared, name, datetime.now(UTC), plain=project.publish.plain_folders)
+    except DictionaryError as error:
+        context.log.error(f"database {name} cannot be retired yet: {error}")
+        return False
+    if since is not None:
+        context.log.info(f"database {name} has no file any more; its dictionary is marked as retired")
+    return True
 
 
 def _skip_reason(plan: RegistryPlan) -> str:

@@ -65,6 +65,10 @@ class Bundle:
         return pl.read_parquet(io.BytesIO(self.read(path)))
 
 
+DEFINITION_SOURCES = ("human", "database", "inherited", "model", "derived", "none")
+"""Where definitions come from, the most trusted first; counted in the manifest as `definitions_<source>`."""
+
+
 def build_bundle(staging: Path, inputs: BundleInputs) -> Bundle:
     """Build all files of a bundle.
 
@@ -115,9 +119,17 @@ def _facts(inputs: BundleInputs, values: ValueStoreResult) -> BundleFacts:
             "columns_withheld": inputs.withheld.height,
             "value_files": values.files,
             "values": values.values,
+            **_definition_counts(inputs),
         },
         limits=_limits(inputs, values),
     )
+
+
+def _definition_counts(inputs: BundleInputs) -> dict[str, int]:
+    """How many tables and columns have their definition from which source."""
+    sources = pl.concat([frame["definition_source"] for frame in (inputs.table_definitions, inputs.column_definitions)])
+    found = dict(sources.fill_null("none").value_counts().iter_rows())
+    return {f"definitions_{source}": int(found.get(source, 0)) for source in DEFINITION_SOURCES}
 
 
 def _limits(inputs: BundleInputs, values: ValueStoreResult) -> tuple[Limit, ...]:

@@ -15,13 +15,13 @@ from dictionary_pipeline.publishing.staging import StagedContent
 from dictionary_pipeline.publishing.store import BatchStore, Store
 
 
-def hold(store: Store, pending: Pending, lease: Lease, *, plain: Collection[str] | None = None) -> bool:
+def hold(store: Store, pending: Pending, lease: Lease, *, plain: Collection[str] | None = None) -> tuple[str, ...]:
     """Mark the published bundle as pending; its files stay as they are.
 
     Plain paths that a killed publish left half-written are finished, as by a publish.
 
     Returns:
-        Whether the mark is new or says something else than before.
+        Plain files that a person had edited; what they said is kept by `hand_edits`.
 
     Raises:
         LeaseHeld: another run took the lease over.
@@ -32,5 +32,5 @@ def hold(store: Store, pending: Pending, lease: Lease, *, plain: Collection[str]
     if current is not None and current.manifest.pending != pending:
         current = swap_manifest(store, replace(current.manifest, pending=pending).to_bytes(), replaced)
     trusted = isinstance(store, BatchStore)
-    mirror(store, StagedContent(Path(), {}), current, plain=plain, trusted=trusted, replaced=replaced)
-    return current is not replaced
+    done = mirror(store, StagedContent(Path(), {}), current, plain=plain, trusted=trusted, replaced=replaced)
+    return done.hand_edited

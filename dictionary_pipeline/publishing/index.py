@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.errors import StoreConflict
@@ -25,12 +26,26 @@ def list_database(root: Store, name: str) -> None:
     Raises:
         StoreError: the store cannot be used, or others keep changing the index.
     """
+    _change(root, lambda names: names | {name})
+
+
+def unlist_database(root: Store, name: str) -> None:
+    """Make sure that the index does not name a database; nothing is written when it does not, or there is none.
+
+    Raises:
+        StoreError: the store cannot be used, or others keep changing the index.
+    """
+    _change(root, lambda names: names - {name})
+
+
+def _change(root: Store, change: Callable[[set[str]], set[str]]) -> None:
     for _ in range(_ATTEMPTS):
         current = root.read_versioned(INDEX_KEY)
         names = _names(current)
-        if name in names:
+        wanted = change(names)
+        if wanted == names:
             return
-        listed = [{"name": item, "manifest": f"{item}/manifest.json"} for item in sorted({*names, name})]
+        listed = [{"name": item, "manifest": f"{item}/manifest.json"} for item in sorted(wanted)]
         try:
             root.swap(INDEX_KEY, jsontext.pretty({"databases": listed}).encode(), current.etag if current else None)
             return

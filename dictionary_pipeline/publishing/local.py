@@ -132,6 +132,13 @@ class LocalStore:
             with file_errors(path), suppress(FileNotFoundError, NotADirectoryError):
                 path.unlink()
 
+    def prune(self) -> None:
+        """Remove folders that hold nothing any more, the root included."""
+        with file_errors(self._root):
+            for folder, _, _ in os.walk(self._root, topdown=False):
+                with suppress(OSError):  # it holds something
+                    os.rmdir(folder)
+
     def remove_bare_state(self, key: str, etag: str) -> None:
         """Remove `.state/` when it holds this object alone, unchanged; and the root if it was made for it.
 

@@ -161,21 +161,23 @@ def _samples(counts: Counter[Any], spec: ColumnSpec) -> list[str]:
 
 def _ranking(counts: Counter[Any], type_class: TypeClass) -> tuple[list[str], Callable[[str], bool]]:
     """The most frequent published values, and a test whether a published value occurs at all."""
-    only_text = all(type(cell) is str for cell in counts)
-    if type_class in _GROUPED or (
-        max(map(len, counts), default=0) > MAX_CHARACTERS if only_text else _may_merge(counts)
-    ):
+    kinds = set(map(type, counts))
+    if type_class in _GROUPED or bytes in kinds or _has_long_text(counts, kinds):
         published: Counter[str] = Counter()
         for cell, count in counts.items():
             published[encode(cell, type_class)] += count
         return _top(published), published.__contains__
-    by_text = only_text and type_class not in _NUMERIC
-    top = _top(counts, None if by_text else lambda cell: value_order(cell, type_class))
+    is_plain = kinds == {int} or (kinds <= {str} and type_class not in _NUMERIC)
+    top = _top(counts, None if is_plain else lambda cell: value_order(cell, type_class))
     return [encode(cell, type_class) for cell in top], lambda text: _occurs(text, counts, type_class)
 
 
-def _may_merge(counts: Counter[Any]) -> bool:
-    return any(isinstance(cell, bytes) or (isinstance(cell, str) and len(cell) > MAX_CHARACTERS) for cell in counts)
+def _has_long_text(counts: Counter[Any], kinds: set[type]) -> bool:
+    """Whether texts are cut, so that different ones may become the same."""
+    if str not in kinds:
+        return False
+    texts = counts if len(kinds) == 1 else [cell for cell in counts if isinstance(cell, str)]
+    return max(map(len, texts)) > MAX_CHARACTERS
 
 
 def _top(counts: Counter[Any], order: Callable[[Any], Any] | None = None) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dictionary_pipeline import drifting, writing
+from dictionary_pipeline import drifting, extracting, writing
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH, PUBLISHED, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.relationships.report import CHECKS as RELATION_CHECKS
 from dictionary_pipeline.report import StageReport
@@ -35,7 +35,7 @@ STAGES: tuple[StageSpec, ...] = (
     StageSpec(SAMPLES, column_samples, ("tables_were_sampled",)),
     StageSpec(RELATIONS, relationship_graph, RELATION_CHECKS),
     StageSpec(DEFINITIONS, entity_definitions, ("human_entries_match_catalog", writing.BUDGET_CHECK)),
-    StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog",)),
+    StageSpec(GRAPH, knowledge_graph, ("graph_equals_catalog", extracting.REJECT_CHECK, writing.BUDGET_CHECK)),
     StageSpec(
         PUBLISHED,
         published_dictionary,

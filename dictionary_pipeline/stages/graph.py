@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dictionary_pipeline import handover
+import polars as pl
+
+from dictionary_pipeline import extracting, handover
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
 from dictionary_pipeline.extraction.exact import build_graph
 from dictionary_pipeline.extraction.graphrag import graph_keys
 from dictionary_pipeline.extraction.ids import extend_ids
 from dictionary_pipeline.extraction.model import KnowledgeGraph
+from dictionary_pipeline.extraction.report import graph_facts
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.report import StageReport
@@ -18,16 +21,19 @@ from dictionary_pipeline.state import require_stages, save_stage
 
 
 def knowledge_graph(run: PipelineRun) -> StageReport:
-    """Extract the exact knowledge graph of tables, views, columns and their relationships."""
+    """Extract the knowledge graph: tables, views, columns and their relationships exactly, the business by a model."""
     upstream = require_stages(run.store, SNAPSHOT, SAMPLES, RELATIONS, DEFINITIONS)
     samples = handover.samples_from(upstream[SAMPLES])
     catalog = handover.catalog_from(upstream[SNAPSHOT])
     relations = handover.relations_from(upstream[RELATIONS])
-    entities, edges = build_graph(
-        catalog, samples.profiles, relations, handover.definitions_from(upstream[DEFINITIONS])
-    )
+    definitions = handover.definitions_from(upstream[DEFINITIONS])
+    exact, exact_edges = build_graph(catalog, samples.profiles, relations, definitions)
+    extracted = extracting.extract_business(run, catalog, samples.sensitivity, relations, definitions, exact)
+    business = extracted.graph
+    entities, edges = pl.concat([exact, business.entities]), pl.concat([exact_edges, business.edges])
     previous = read_previous(run.store)
-    graph = KnowledgeGraph(entities, edges, extend_ids(previous.ids if previous else None, graph_keys(entities, edges)))
+    ids = extend_ids(previous.ids if previous else None, graph_keys(entities, edges, business.units))
+    graph = KnowledgeGraph(entities, edges, ids, business.units, extracted.problems)
     findings = check_graph(catalog, relations, graph)
     if findings:
         raise ContractViolation(
@@ -35,11 +41,19 @@ def knowledge_graph(run: PipelineRun) -> StageReport:
             where=run.config.name,
             fix="Nothing was published; this is a defect of the product, please report it.",
         )
-    state = save_stage(run.store, GRAPH, *handover.graph_parts(graph), outputs(upstream))
+    parts, kept = handover.graph_parts(graph)
+    state = save_stage(run.store, GRAPH, parts, kept | extracting.waiting_facts(extracted), outputs(upstream))
+    facts = graph_facts(graph, relations.roles, run.config.graph.granularity)
     return StageReport(
         GRAPH,
-        metrics={"entities": entities.height, "edges": edges.height, "stubs": int(entities["is_stub"].sum())},
-        tables={"edges_by_type": edges["type"].value_counts().sort("type")},
-        checks=(check("graph_equals_catalog", "Every edge has both ends and the graph equals the catalog", findings),),
+        metrics={**facts.metrics, **extracting.metrics(extracted)},
+        tables={**extracting.tables(extracted), **facts.tables},
+        images=facts.images,
+        problems=extracted.problems,
+        warnings=extracted.warnings,
+        checks=(
+            check("graph_equals_catalog", "Every edge has both ends and the graph equals the catalog", findings),
+            *extracting.checks(extracted),
+        ),
         output=state.output,
     )

@@ -52,8 +52,8 @@ def published_dictionary(run: PipelineRun) -> StageReport:
             outcome, tables = _plan(run, bundle, previous, drift)
         elif (held := _held(run, bundle, drift)) is not None:
             # Not verified: the published dictionary is not what the database is.
-            hold(run.store, held, run.lease, plain=run.config.publish.plain_folders)
-            outcome, tables = {"status": HELD}, {}
+            edited = hold(run.store, held, run.lease, plain=run.config.publish.plain_folders)
+            outcome, tables = {"status": HELD}, hand_edited(edited, run.config.name, purged=False)
         else:
             if previous is None and run.shared is not None and run.config.publish.azure:
                 list_database(run.shared, run.config.name)

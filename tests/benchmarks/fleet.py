@@ -187,7 +187,7 @@ def file_marks(published: Path) -> dict[str, tuple[int, int]]:
     """Size and time of change of every file but the record of verified databases and locks."""
     found: dict[str, tuple[int, int]] = {}
     for path in published.rglob("*"):
-        if path.is_file() and path != published / KEY and not path.name.startswith(".lock"):
+        if path.is_file() and path != published / KEY and path.name != "store.lock":
             status = path.stat()
             found[str(path)] = (status.st_size, status.st_mtime_ns)
     return found
@@ -195,7 +195,7 @@ def file_marks(published: Path) -> dict[str, tuple[int, int]]:
 
 def locked(folder: Path) -> int:
     """How often a log of the project says that a database is locked."""
-    logs = [folder / "dagster_dev.log", *(folder / ".dagster_home").rglob("*.err"), *folder.rglob("*.out")]
+    logs = [path for path in folder.rglob("*") if path.suffix in (".log", ".err", ".out")]
     return sum(log.read_text(errors="replace").count("database is locked") for log in logs)
 
 

@@ -3,7 +3,7 @@
 DSN is a superuser's URL of a PostgreSQL server with `pg_stat_statements` in its
 `shared_preload_libraries`. Works on a copy of DATABASE, which is dropped at the end, with a stub of
 a language model. Prints one JSON line for each of: a whole run, `run --changed-only` of the unchanged
-database, the same after a column was added to one table, and after a row was added to it.
+database, the same after a column was added to one table, and after its rows were changed.
 
 - statements: top-level calls as the server counted them, as of `workload.py`
 - tables_read, requests: tables sampled, and requests that the model got
@@ -62,7 +62,7 @@ def run(folder: Path, admin: psycopg.Connection[tuple[object, ...]], url: str, s
         if process.returncode not in (0, PARTIAL):
             raise SystemExit(f"the run ended with exit code {process.returncode}")
         out.seek(0)
-        [summary] = json.load(out)
+        summary = json.load(out)
     after = _files(folder)
     files = sorted(path for path, stamp in after.items() if before.get(path) != stamp)
     line = {

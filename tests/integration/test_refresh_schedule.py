@@ -17,13 +17,14 @@ from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.engines.sqlite import SQLiteEngine
 from dictionary_pipeline.errors import AuthenticationFailed
-from dictionary_pipeline.orchestration.probing import Budget, ProbePool
+from dictionary_pipeline.orchestration import schedules
+from dictionary_pipeline.orchestration.probing import Budget, Outcome, ProbePool, Unchanged
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE, current_project
 from dictionary_pipeline.orchestration.schedules import build_nightly_schedule
 from dictionary_pipeline.pipeline import run_database
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store, shared_store
-from dictionary_pipeline.verified import last_verified
+from dictionary_pipeline.verified import Verification, last_verified
 
 DAILY = "0 2 * * *"
 
@@ -36,10 +37,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Nights:
-    """Ticks of `nightly_refresh` at chosen times."""
+    """Ticks of `nightly_refresh` at chosen times, which the clock shows then."""
 
-    def __init__(self, instance: dg.DagsterInstance, project: Path) -> None:
+    def __init__(self, instance: dg.DagsterInstance, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.instance = instance
+        self.now = datetime.now(UTC)
+        monkeypatch.setattr(schedules, "_clock", lambda: self.now)
         self.store = LocalStore(project / "published")
         self.pool = ProbePool()
         self.two = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) + timedelta(days=1)
@@ -47,10 +50,13 @@ class Nights:
 
     def tick(self, *, days: int = 0, minutes: int = 0) -> list[dg.RunRequest]:
         """A tick so long after the next two o'clock."""
+        self.now = self.two + timedelta(days=days, minutes=minutes)
+        return self.tested(self.now)
+
+    def tested(self, moment: datetime) -> list[dg.RunRequest]:
+        """A tick whatever the clock shows, as the UI can test it."""
         context = dg.build_schedule_context(
-            instance=self.instance,
-            scheduled_execution_time=self.two + timedelta(days=days, minutes=minutes),
-            repository_def=defs.get_repository_def(),
+            instance=self.instance, scheduled_execution_time=moment, repository_def=defs.get_repository_def()
         )
         data = build_nightly_schedule(AutomationConfig(), self.pool).evaluate_tick(context)
         self.skipped = data.skip_message or ""
@@ -80,8 +86,8 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
 
 
 @pytest.fixture
-def nights(project: Path, instance: dg.DagsterInstance) -> Iterator[Nights]:
-    yield Nights(instance, project)
+def nights(project: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nights]:
+    yield Nights(instance, project, monkeypatch)
     for run in instance.get_runs():
         instance.delete_run(run.run_id)
     for name in instance.get_dynamic_partitions("databases"):
@@ -203,6 +209,15 @@ def test_an_edit_that_changes_the_dictionary_starts_a_run(project: Path, nights:
     assert nights.tick() == []
 
 
+def test_a_future_tick_that_is_tested_in_the_ui_leaves_its_due_time_due(project: Path, nights: Nights) -> None:
+    add_sqlite_database(project, "a", 1)
+    nights.publish("a")
+    assert nights.tested(nights.two) == []
+    assert last_verified(nights.store)["a"] < nights.two
+    assert nights.tick() == []
+    assert nights.skipped == "Verified, nothing to do: a."
+
+
 def test_samples_that_are_too_old_start_a_run(project: Path, nights: Nights) -> None:
     add_sqlite_database(project, "a", 1)
     nights.publish("a")
@@ -259,14 +274,12 @@ def test_two_hundred_databases_of_which_twenty_hang_are_verified_within_a_few_bo
     for name in names:
         (project / f"dbt_like_configs/databases/{name}.yml").write_text(source)
     nights.instance.add_dynamic_partitions("databases", names)
-    from dictionary_pipeline.orchestration import schedules
-    from dictionary_pipeline.orchestration.probing import Outcome, Unchanged
 
     def look(config: object, store: object, last: object, now: datetime) -> Outcome:
         """Simulates the answer of a database; that of a real one is tested above."""
         if config.name in hanging:  # type: ignore[attr-defined]
             time.sleep(2)
-        return Unchanged(schedules.Verification(now, "1", "m", "c", True))
+        return Unchanged(Verification(now, "1", "m", "c", True))
 
     monkeypatch.setattr(schedules, "look_for_work", look)
     nights.pool = ProbePool(Budget(workers=16, seconds_each=0.5, seconds=1.0))

@@ -41,9 +41,34 @@ class Asked:
         return json.loads(told.split("\n", 1)[1])
 
     @property
+    def wants_text(self) -> bool:
+        """Whether no format of the answer is asked for."""
+        told = any("valid under this JSON Schema" in message["content"] for message in self.body["messages"])
+        return "response_format" not in self.body and not told
+
+    @property
+    def units(self) -> list[Mapping[str, Any]]:
+        """Texts that a graph is to be drawn from, as the conversation began with them; empty for other questions."""
+        first = next(message["content"] for message in self.body["messages"] if message["role"] == "user")
+        return json.loads(first).get("units", [])
+
+    @property
     def payload(self) -> Mapping[str, Any]:
         """What is told about the table."""
         return json.loads(self.body["messages"][-1]["content"])
+
+    @property
+    def parts(self) -> list[Asked]:
+        """The request as one for each of its tables: itself, unless several share it."""
+        if self.units or "tables" not in self.payload:
+            return [self]
+        wanted = self.schema["properties"]["tables"]["properties"]
+        return [self._part(table, wanted[table["table"]]) for table in self.payload["tables"]]
+
+    def _part(self, table: Mapping[str, Any], schema: Mapping[str, Any]) -> Asked:
+        told = [*self.body["messages"][:-1], {"role": "user", "content": json.dumps(table)}]
+        form = {"type": "json_schema", "json_schema": {"schema": schema}}
+        return Asked(self.number, self.path, self.headers, {**self.body, "messages": told, "response_format": form})
 
     @property
     def table(self) -> str:
@@ -115,6 +140,27 @@ class OpenAIStub:
         """Start counting anew."""
         self.asked.clear()
 
+    @property
+    def tables(self) -> list[str]:
+        """Every table that was ever asked about, in order of arrival."""
+        return [part.table for asked in self.asked for part in asked.parts]
+
+    def _reply(self, asked: Asked) -> Reply:
+        """What the script says of each table; of a shared request, the first that is no usual reply counts for all."""
+        replies = [self.script(part) or Reply(content=answer(part)) for part in asked.parts]
+        if len(replies) == 1:
+            return replies[0]
+        contents: dict[str, Any] = {}
+        for part, reply in zip(asked.parts, replies, strict=True):
+            if reply != Reply(content=reply.content, delay=reply.delay, headers=reply.headers):
+                return reply
+            try:
+                contents[part.table] = json.loads(reply.content)
+            except ValueError:
+                contents[part.table] = reply.content
+        content = json.dumps({"tables": contents})
+        return Reply(content=content, delay=max(r.delay for r in replies), headers=replies[0].headers)
+
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self._lock:
@@ -125,7 +171,7 @@ class OpenAIStub:
                 body,
             )
             self.asked.append(asked)
-        reply = self.script(asked) or Reply(content=answer(asked))
+        reply = self._reply(asked)
         time.sleep(reply.delay)
         data = _body(asked, reply)
         try:
@@ -140,7 +186,11 @@ class OpenAIStub:
 
 
 def answer(asked: Asked, **changes: Any) -> str:
-    """The usual answer; `columns` in the changes replaces single columns."""
+    """The usual answer; `columns` in the changes replaces single columns. Texts are said to hold no entity."""
+    if asked.wants_text:
+        return "<|COMPLETE|>"
+    if "entities" in asked.schema["properties"]:
+        return json.dumps({"entities": [], "relationships": []})
     wanted = asked.schema["properties"]
     texts: dict[str, Any] = {}
     if "entity_name" in wanted:

@@ -60,8 +60,12 @@ class Answer:
 
 def read_answer(text: str, question: Question, guard: Guard) -> Answer:
     """Read what a model answered to a question."""
-    document = _document(text)
-    if document is None:
+    return read_document(json_object(text), question, guard)
+
+
+def read_document(document: Any, question: Question, guard: Guard) -> Answer:
+    """Read the parsed answer to a question."""
+    if not isinstance(document, dict):
         return Answer(faults=("the answer is not a JSON object",))
     columns = document.get("columns", {})
     columns = columns if isinstance(columns, dict) else {}
@@ -185,7 +189,7 @@ class _Rules:
         return self._known
 
 
-def _document(text: str) -> dict[str, Any] | None:
+def json_object(text: str) -> dict[str, Any] | None:
     """The JSON object of an answer; servers that know no format may wrap it in words."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:

@@ -88,7 +88,7 @@ def messages(question: Question, settings: ModelSettings, meanings: Mapping[Tabl
     if question.faults:
         repair = prompt_text("repair_v1")
         told.append({"role": "system", "content": f"{repair}\n{_json(list(question.faults))}"})
-    return [*told, {"role": "user", "content": _json(_payload(question, meanings))}]
+    return [*told, {"role": "user", "content": _json(payload(question, meanings))}]
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
@@ -96,7 +96,7 @@ def prompt_tokens(messages: Sequence[Message]) -> int:
     return sum(estimated_tokens(message["content"]) + _MESSAGE_TOKENS for message in messages)
 
 
-def expected_tokens(question: Question) -> int:
+def expected_tokens(question: Request) -> int:
     """About how many tokens an answer takes; its limit is about twice as high."""
     return question.max_tokens // 2
 
@@ -137,13 +137,14 @@ def answer_schema(question: Question, *, limits: bool = True) -> dict[str, Any]:
     if question.definition:
         properties["definition"] = text("definition")
     if question.columns:
-        properties["columns"] = _closed({column.shown: text("column") for column in question.columns})
+        properties["columns"] = closed({column.shown: text("column") for column in question.columns})
     properties["confidence"] = {"type": "string", "enum": list(CONFIDENCES)}
     properties["unsure"] = {"type": "array", "items": {"type": "string"}}
-    return _closed(properties)
+    return closed(properties)
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -172,11 +173,12 @@ def cache_key(facts: TableFacts, settings: ModelSettings) -> str:
     return jsontext.digest({"parameters": parameters, "table": facts.structure()})
 
 
-def _payload(question: Question, meanings: Mapping[TableName, str]) -> dict[str, Any]:
+def payload(question: Question, meanings: Mapping[TableName, str]) -> dict[str, Any]:
+    """What is told about a table."""
     facts = question.facts
     asked = {column.name for column in question.columns}
     told: dict[str, Any] = {
-        "table": clean(facts.full_name, 2 * NAME_LENGTH),
+        "table": table_label(facts.name),
         "kind": facts.kind,
         "role": facts.role if facts.role != "other" else None,
         "entity_name": facts.entity_name,
@@ -187,7 +189,7 @@ def _payload(question: Question, meanings: Mapping[TableName, str]) -> dict[str,
             _without_nothing(
                 {
                     "columns": _names(facts, parent.columns),
-                    "table": _table(parent.table),
+                    "table": table_label(parent.table),
                     "meaning": _meaning(parent.table, meanings),
                 }
             )
@@ -195,7 +197,7 @@ def _payload(question: Question, meanings: Mapping[TableName, str]) -> dict[str,
         ],
         "referenced_by": list(facts.children[:_MOST_CHILDREN]),
         "reads": [
-            _without_nothing({"table": _table(source), "meaning": _meaning(source, meanings)})
+            _without_nothing({"table": table_label(source), "meaning": _meaning(source, meanings)})
             for source in facts.sources[:_MOST_PARENTS]
         ],
         "sql": facts.view_sql,
@@ -225,7 +227,8 @@ def _names(facts: TableFacts, columns: Sequence[str]) -> list[str]:
     return [shown.get(name) or clean(name, NAME_LENGTH) for name in columns]
 
 
-def _table(name: TableName) -> str:
+def table_label(name: TableName) -> str:
+    """A table's name as the model sees it."""
     return clean(".".join(name), 2 * NAME_LENGTH)
 
 

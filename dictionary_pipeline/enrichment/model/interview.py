@@ -1,13 +1,14 @@
-"""Asking about one table: in chunks, within the budget, with one repair."""
+"""Asking about tables: small ones together, large ones in chunks, within the budget, with one repair each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.model.answers import Answer, lacking, read_answer
-from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, messages, prompt_tokens
+from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Usage
 from dictionary_pipeline.enrichment.model.client import (
     ModelClient,
@@ -18,6 +19,7 @@ from dictionary_pipeline.enrichment.model.client import (
 )
 from dictionary_pipeline.enrichment.model.facts import TableFacts
 from dictionary_pipeline.enrichment.model.outcome import Status
+from dictionary_pipeline.enrichment.model.sharing import Shared, prompt_of
 from dictionary_pipeline.enrichment.model.texts import Guard
 from dictionary_pipeline.errors import DictionaryError
 
@@ -79,6 +81,32 @@ class Interviewer:
             return Outcome(table, answer, Status.FAILED if answer == table.kept else Status.PARTIAL, error)
         return Outcome(table, replace(answer, faults=tuple(faults)), Status.PARTIAL if faults else status)
 
+    def ask_together(self, tables: Sequence[Open]) -> list[Outcome]:
+        """Ask about tables in one request, in a thread of its own; what one of them lacks is asked for alone.
+
+        Where the request as a whole brings nothing, each table is asked about by itself.
+        """
+        questions = tuple(table.question for table in tables if table.question)
+        if len(questions) < 2 or self.stop is not None:
+            return [self.ask(table) for table in tables]
+        shared = Shared(questions)
+        try:
+            reply = self._send(shared)
+        except (BudgetReached, RequestRefused):
+            return [self.ask(table) for table in tables]
+        except (ModelUnavailable, QuotaUsedUp) as error:
+            return [Outcome(table, table.kept, Status.FAILED, error) for table in tables]
+        if reply.ending in ("length", "refusal", "content_filter"):
+            return [self.ask(table) for table in tables]
+        answers = zip(tables, questions, shared.read(reply.text, self._guard), strict=True)
+        return [self._completed(table, question, answer) for table, question, answer in answers]
+
+    def _completed(self, table: Open, question: Question, answer: Answer) -> Outcome:
+        """One table's part of a shared answer, repaired where that is needed."""
+        answer = self._repaired(question, answer)
+        status = Status.PARTIAL if answer.faults else Status.ASKED
+        return Outcome(table, table.kept | answer, status)
+
     def _answer(self, question: Question) -> Answer:
         """Ask once, and once more for what is missing or not acceptable."""
         reply = self._send(question)
@@ -87,11 +115,15 @@ class Interviewer:
             answer = self._more(second, self._read(first, self._send(first)))
             return answer if lacking(question, answer) else replace(answer, faults=())
         answer = self._read(question, reply)
+        if reply.ending in ("refusal", "content_filter"):
+            return answer
+        return self._repaired(question, answer)
+
+    def _repaired(self, question: Question, answer: Answer) -> Answer:
+        """The answer with what it lacks, as far as asking for it once more brings that."""
         repair = lacking(question, answer)
         if repair is None:
             return replace(answer, faults=())
-        if reply.ending in ("refusal", "content_filter"):
-            return answer
         answer = self._more(repair, replace(answer, faults=()))
         return answer if lacking(question, answer) else replace(answer, faults=())
 
@@ -116,11 +148,11 @@ class Interviewer:
             return replace(answer, faults=("the answer was cut at its greatest length", *answer.faults))
         return answer
 
-    def _send(self, question: Question) -> Reply:
+    def _send(self, question: Question | Shared) -> Reply:
         """One request within the budget."""
         if self.limit is not None:
             raise BudgetReached(self.limit)
-        prompt = messages(question, self._settings, self.meanings)
+        prompt = prompt_of(question, self._settings, self.meanings)
         reserved = self.budget.reserve(prompt_tokens(prompt), question.max_tokens + self._settings.reasoning_tokens)
         used = Usage(1)
         try:

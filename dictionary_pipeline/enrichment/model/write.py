@@ -13,7 +13,7 @@ from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.given import GivenTexts
 from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking
-from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, cache_key, messages
+from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Message, Question, cache_key
 from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore
 from dictionary_pipeline.enrichment.model.cache import AnswerStore, load_answer, save_answer
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp
@@ -21,13 +21,14 @@ from dictionary_pipeline.enrichment.model.facts import Sources, TableFacts, gath
 from dictionary_pipeline.enrichment.model.interview import Interviewer, Open, Outcome
 from dictionary_pipeline.enrichment.model.order import waves
 from dictionary_pipeline.enrichment.model.outcome import MODEL_TEXTS, ModelTexts, Status, texts_frame
+from dictionary_pipeline.enrichment.model.sharing import Shared, prompt_of, shares, together
 from dictionary_pipeline.enrichment.model.texts import Guard, NoGuard
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.problems import Problem
 
 _STAGE = "entity_definitions"
 _OUTAGE = 3
-"""Tables in a row that get no answer before the server counts as away."""
+"""Requests in a row that get no answer before the server counts as away."""
 _REPAIR_HINT = "Its other texts are kept and it is asked again by the next run; write its definition in the YAML."
 
 
@@ -68,12 +69,24 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
     return writer.run(tables, facts)
 
 
-def questions(sources: Sources, terms: Terms) -> list[tuple[Question, Sequence[Mapping[str, str]]]]:
-    """What a run would ask, for `plan`: questions and their prompts, without the parents' new texts."""
+def questions(sources: Sources, terms: Terms) -> list[tuple[Question | Shared, Sequence[Message]]]:
+    """What a run would ask, for `plan`: requests and their prompts, without the parents' new texts."""
     facts = gather(sources, terms.settings.samples, terms.guard)
     opened = (_opened(table, sources.given, terms) for table in facts.values() if _needs(table))
-    asked = [part for table in opened if table.question for part in table.question.chunks(MAX_COLUMNS)]
-    return [(question, messages(question, terms.settings, {})) for question in asked]
+    requests: list[Question | Shared] = []
+    for wave in _batches([table for table in opened if table.question], terms.settings):
+        for batch in wave:
+            asked = [table.question for table in batch if table.question]
+            requests += asked[0].chunks(MAX_COLUMNS) if len(asked) == 1 else [Shared(tuple(asked))]
+    return [(request, prompt_of(request, terms.settings, {})) for request in requests]
+
+
+def _batches(tables: Sequence[Open], settings: ModelSettings) -> Iterator[list[tuple[Open, ...]]]:
+    """What is asked at the same time, each in the tables that share a request; parents come first."""
+    share = shares(settings, len(tables))
+    for wave in waves([table.facts for table in tables]):
+        members = [table for table in tables if table.facts.name in wave]
+        yield list(together(members, [table.facts for table in members], share=share))
 
 
 def _needs(facts: TableFacts) -> bool:
@@ -138,47 +151,47 @@ class _Writer:
         for table in tables:
             if table.facts.name in waiting:
                 outcomes[table.facts.name] = Outcome(table, table.kept, Status.NOT_ASKED)
-        for outcome in self._ask_all(askable):
-            outcomes[outcome.table.facts.name] = outcome
-            if replace(outcome.answer, faults=()) != outcome.table.kept:
-                save_answer(self._terms.store, outcome.table.key, outcome.answer)
-            self._asked += 1
-            self._terms.on_table(self._asked, len(askable))
-            self._watch(outcome)
+        for arrived in self._ask_all(askable):
+            for outcome in arrived:
+                outcomes[outcome.table.facts.name] = outcome
+                if replace(outcome.answer, faults=()) != outcome.table.kept:
+                    save_answer(self._terms.store, outcome.table.key, outcome.answer)
+                self._asked += 1
+                self._terms.on_table(self._asked, len(askable))
+            self._watch(arrived)
         self._require_answers()
         return self._texts([outcomes[name] for name in facts if name in outcomes])
 
-    def _ask_all(self, tables: Sequence[Open]) -> Iterator[Outcome]:
-        """Outcomes as they arrive; tables of one wave do not refer to each other."""
+    def _ask_all(self, tables: Sequence[Open]) -> Iterator[list[Outcome]]:
+        """Outcomes as they arrive, by request; tables of one wave do not refer to each other."""
         if not tables:
             return
         with ThreadPoolExecutor(self._terms.settings.concurrency, thread_name_prefix="model") as pool:
-            futures: list[Future[Outcome]] = []
+            futures: list[Future[list[Outcome]]] = []
             try:
-                for wave in waves([table.facts for table in tables]):
-                    members = [table for table in tables if table.facts.name in wave]
-                    futures = [pool.submit(self._interviewer.ask, table) for table in members]
+                for wave in _batches(tables, self._terms.settings):
+                    futures = [pool.submit(self._interviewer.ask_together, batch) for batch in wave]
                     for future in as_completed(futures):
-                        outcome = future.result()
-                        told = outcome.answer.definition
-                        if told and told.text:
-                            self._interviewer.meanings.setdefault(outcome.table.facts.name, told.text)
-                        yield outcome
+                        for outcome in future.result():
+                            told = outcome.answer.definition
+                            if told and told.text:
+                                self._interviewer.meanings.setdefault(outcome.table.facts.name, told.text)
+                        yield future.result()
             finally:
                 for future in futures:
                     future.cancel()
 
-    def _watch(self, outcome: Outcome) -> None:
+    def _watch(self, arrived: Sequence[Outcome]) -> None:
         """Stop asking when the server is away or refuses everything."""
-        if outcome.status in (Status.ASKED, Status.PARTIAL):
-            self._answered += 1
-        if outcome.error is None:
+        self._answered += sum(outcome.status in (Status.ASKED, Status.PARTIAL) for outcome in arrived)
+        error = next((outcome.error for outcome in reversed(arrived) if outcome.error), None)
+        if error is None:
             self._in_a_row = 0
             return
-        self._failure = outcome.error
+        self._failure = error
         self._in_a_row += 1
-        if self._in_a_row >= _OUTAGE or isinstance(outcome.error, QuotaUsedUp):
-            self._interviewer.stop = outcome.error
+        if self._in_a_row >= _OUTAGE or isinstance(error, QuotaUsedUp):
+            self._interviewer.stop = error
 
     def _require_answers(self) -> None:
         """Leave an outage to a caller who repeats the run."""

@@ -19,7 +19,7 @@ MAX_DESCRIPTION = 300
 _MAX_UNITS = 10
 _MAX_CHARACTERS = 6_000
 _MIN_TOKENS = 400
-_UNIT_TOKENS = 300
+_UNIT_TOKENS = 500
 _CHARACTERS_PER_TOKEN = 3
 """An answer about a long text is about a third longer, in tokens, than the text is in words."""
 _LOOP_TOKENS = 10

@@ -7,12 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dictionary_pipeline.config.graph_settings import (
-    DOCUMENT_SUFFIXES,
-    MAX_DOCUMENT_BYTES,
-    MAX_DOCUMENTS,
-    GraphSettings,
-)
+from dictionary_pipeline.config.graph_documents import matching_documents
+from dictionary_pipeline.config.graph_settings import MAX_DOCUMENT_BYTES, MAX_DOCUMENTS, GraphSettings
 from dictionary_pipeline.extraction.business.units import MAX_TEXT, packed
 from dictionary_pipeline.problems import Problem
 
@@ -48,8 +44,7 @@ def read_documents(settings: GraphSettings, stage: str) -> Documents:
     paths: dict[str, Path] = {}
     problems: list[Problem] = []
     unmatched = []
-    for pattern in settings.documents:
-        found = dict(_matches(root, pattern))
+    for pattern, found in matching_documents(root, settings.documents).items():
         if not found:
             unmatched.append(pattern)
         paths |= found
@@ -67,15 +62,6 @@ def read_documents(settings: GraphSettings, stage: str) -> Documents:
 
 
 _HINT = "Save it as UTF-8 text within the limits of docs/graph.md, or take it out of 'documents:' of 'graph:'."
-
-
-def _matches(root: Path, pattern: str) -> Iterator[tuple[str, Path]]:
-    """Texts that fit a glob; hidden files and folders such as `.env` or `.git` never do."""
-    for path in root.glob(pattern):
-        name = path.relative_to(root)
-        is_hidden = any(part.startswith(".") for part in name.parts)
-        if path.suffix.lower() in DOCUMENT_SUFFIXES and not is_hidden and path.is_file():
-            yield name.as_posix(), path
 
 
 def _text(root: Path, path: Path) -> tuple[str, str | None]:

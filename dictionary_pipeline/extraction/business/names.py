@@ -22,6 +22,7 @@ _LEGAL_FORMS = frozenset(
     )
 )
 _DOTTED = re.compile(r"\b(?:\w\.){2,}|\b(?:\w\.)+\w\b")
+_ARTICLES = frozenset(("a", "an", "the"))
 _NO_SIGN = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"))
 
 
@@ -37,7 +38,7 @@ def title_of(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def name_key(name: str) -> str:
-    """What is equal for two spellings of one name: case, marks, plural, and the legal form of a company.
+    """What is equal for two spellings of one name: case, marks, article, plural, legal form of a company.
 
     The key is for comparing only; it may be no word at all. Names of one title have one key.
     """
@@ -45,6 +46,8 @@ def name_key(name: str) -> str:
     found = _WORD.findall(_DOTTED.sub(lambda match: match.group().replace(".", ""), folded))
     while len(found) > 1 and found[-1] in _LEGAL_FORMS:
         found.pop()
+    if len(found) > 1 and found[0] in _ARTICLES:
+        del found[0]
     found[-1:] = map(singular, found[-1:])
     return " ".join(found)
 

@@ -25,6 +25,8 @@ MOST_BYTES = 8_000_000
 _PAGE = 1_000
 _PATIENCE = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Seconds to wait before each repetition."""
+_UNREACHED = 2
+"""Repetitions of a request to a service that cannot be reached at all."""
 _MOST_WAIT = 60.0
 _DOCUMENT_PASSING = PASSING | {409, 422}
 """Statuses of single documents: a version conflict and an index that is busy pass too."""
@@ -171,7 +173,7 @@ class SearchService:
     def _call(self, request: Callable[[], _T], index: str, *, may_miss: bool = False) -> Any:
         """The answer to a request, repeated while the service is busy."""
         failure: AzureError | None = None
-        for pause in (*_PATIENCE, None):
+        for attempt, pause in enumerate((*_PATIENCE, None)):
             try:
                 return request()
             except HttpResponseError as error:
@@ -185,6 +187,8 @@ class SearchService:
                 break
             except AzureError as error:  # not reached, or the answer was lost; every request may be repeated
                 failure = error
+                if attempt == _UNREACHED:
+                    break
             if pause is not None:
                 self._sleep(max(pause, _asked_to_wait(failure)))
         assert failure is not None

@@ -9,16 +9,19 @@ from collections import Counter
 from dictionary_pipeline.sampling.sensitivity.valueset import ValueSet
 
 _KEY_FORMS = re.compile(
-    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[0-9A-Za-z]{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}|\bxox[abeoprs]-[\w-]{10,}"
-    r"|\b[rsp]k_(?:live|test)_[0-9A-Za-z]{10,}|\bsk-(?=\S*\d)[\w-]{20,}|\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
-    r"|\bnpm_[0-9A-Za-z]{36}|\bpypi-[\w-]{40,}|\bhf_[0-9A-Za-z]{30,}|\bdapi[0-9a-f]{32}|\bshp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}|\bSK[0-9a-f]{32}\b"
-    r"|\bwhsec_[\w+/=]{20,}|\bdop_v1_[0-9a-f]{64}|\bEAA[0-9A-Za-z]{60,}|\bkey-[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{50,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY|\bPuTTY-User-Key-File"
-    r"|hooks\.slack\.com/services/T\w+/B\w+/\w+|\bAccountKey=[\w+/=]{40,}|\bSharedAccessKey=[\w+/=]{20,}"
-    r"|\bBearer (?=\S*\d)[\w.~+/-]{16,}|\bBasic (?=\S*[\d=])[A-Za-z0-9+/]{12,}={0,2}(?![\w ])"
-    r"|;\s*(?i:password|pwd)\s*=\s*[^;*\s]{4,}"
+    r"\b(?:"
+    r"(?:AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[0-9A-Za-z]{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}"
+    r"|[rsp]k_(?:live|test)_[0-9A-Za-z]{10,}|sk-(?=\S*\d)[\w-]{20,}|AIza[\w-]{35}|ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|npm_[0-9A-Za-z]{36}|pypi-[\w-]{40,}|hf_[0-9A-Za-z]{30,}|dapi[0-9a-f]{32}|shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}|SK[0-9a-f]{32}\b"
+    r"|whsec_[\w+/=]{20,}|dop_v1_[0-9a-f]{64}|EAA[0-9A-Za-z]{60,}|key-[0-9a-f]{32}\b|AGE-SECRET-KEY-1[0-9A-Z]{50,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|PuTTY-User-Key-File|AccountKey=[\w+/=]{40,}|SharedAccessKey=[\w+/=]{20,}"
+    r"|Bearer (?=\S*\d)[\w.~+/-]{16,}|Basic (?=\S*[\d=])[A-Za-z0-9+/]{12,}={0,2}(?![\w ])"
+    r")"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/T\w+/B\w+/\w+|;\s*(?i:password|pwd)\s*=\s*[^;*\s]{4,}"
 )
-"""Forms that the issuers document for secret scanning (AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Google, ...)."""
+"""Forms that the issuers document for secret scanning (AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Google, ...).
+
+The word boundary stands before all of them together: in front of each it would be ten times slower."""
 _URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{1,64}:(?!\*+@|<|\{|\$)[^\s:/@]{3,}@[\w.-]+", re.I)
 _ASSIGNED = re.compile(
     r"\b(?:password|passwd|pwd|passwort|contraseña|api[_-]?key|secret|token)\b[\"']?\s*(?:[:=]|\bis\b)\s*[\"']?(?=\S*[\d!@#$%&*])[^\s\"']{6,}",
