@@ -10,7 +10,8 @@ from dictionary_pipeline import handover
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.extraction.documents import input_documents
 from dictionary_pipeline.extraction.exports import graph_texts
-from dictionary_pipeline.extraction.graphrag import graphrag_frames, graphrag_settings
+from dictionary_pipeline.extraction.graphrag import graphrag_frames
+from dictionary_pipeline.extraction.settings import graphrag_settings
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.problems import sorted_unique
 from dictionary_pipeline.publishing.inputs import BundleInputs

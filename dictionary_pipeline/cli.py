@@ -255,7 +255,7 @@ def approve(
 def import_(
     path: Annotated[
         Path,
-        typer.Argument(help="Schema store: its folder, the folder around it, or a file; or a hand edit that a run kept."),
+        typer.Argument(help="Schema store: its folder, the folder around it or a file; or a kept hand edit."),
     ],
     name: Annotated[str, typer.Argument(help="A configured database.")],
     project: Project = None,

@@ -24,6 +24,7 @@ from dictionary_pipeline.publishing.lease import forget_released
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store, shared_store
+from dictionary_pipeline.search_commands import push_after_run
 from dictionary_pipeline.stages import STAGES
 from dictionary_pipeline.terminal import complain, errors, say
 from dictionary_pipeline.unexpected import unexpected
@@ -73,7 +74,9 @@ def run_configured(names: Sequence[str], options: RunOptions, *, as_json: bool, 
             continue
         summaries.append(_run_shown(known[name], store, options, shared))
     _finish(summaries, as_json=as_json)
-    return max((summary.exit_code for summary in summaries), key=_severity)
+    published = [known[summary.database] for summary in summaries if summary.error is None and not options.dry_run]
+    codes = [summary.exit_code for summary in summaries]
+    return max((*codes, push_after_run(published, folder, as_json=as_json)), key=_severity)
 
 
 def _severity(code: int) -> int:

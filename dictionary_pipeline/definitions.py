@@ -34,10 +34,10 @@ def _project() -> Project:
 def search_assets() -> list[dg.AssetsDefinition]:
     """The asset that pushes to a search service, where `project.yml` configures one."""
     try:
-        configured = current_project().search is not None
+        settings = current_project().search
     except DictionaryError:  # told already
-        configured = False
-    if not configured:
+        settings = None
+    if settings is None or not settings.automatic:
         return []
     from dictionary_pipeline.orchestration.search_index import search_index
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import polars as pl
 
@@ -23,6 +24,7 @@ from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.drift.log import appended, is_log, rewritten
 from dictionary_pipeline.drift.model import SEVERITIES, Drift
 from dictionary_pipeline.drift.record import Detection, Entry, Step, entries_of, moment
+from dictionary_pipeline.drift.trust import carried, judge
 from dictionary_pipeline.introspection.hidden import hide_columns
 from dictionary_pipeline.introspection.selection import select
 from dictionary_pipeline.publishing.manifest import FileInfo
@@ -39,6 +41,8 @@ from dictionary_pipeline.state import StageState, load_stage, save_stage
 
 BREAKING_CHECK = "no_breaking_drift"
 _BASELINE = "drift_baseline"
+_CARRIED = "carried"
+"""Fact of a baseline that is not the catalog as it was read."""
 _DETECTIONS = ".state/drift_detections.json"
 _FORMAT = 1
 _MAX_REPORT = 12_000
@@ -61,6 +65,8 @@ class Recorded:
     """Why the published bundle is to stay as it is until somebody acknowledges; null: nothing holds."""
     patch: str = ""
     """Edit of the database's YAML file that follows its renames."""
+    carried: Catalog | None = None
+    """What the next comparison starts from, where something is in doubt."""
 
     def hold_warnings(self, database: str, *, is_held: bool) -> tuple[str, ...]:
         """What is to be said of breaking changes that hold the published bundle, or were to hold it."""
@@ -132,7 +138,8 @@ def record_drift(
     kept = _carried_over(run.store, previous, result.sensitivity, sealed)
     if previous.manifest.retired is not None:
         return Recorded(Drift(()), files=kept)  # what is published may be of another database
-    drift = _drift(run, catalog, result, previous, sealed)
+    compared = _compared(run, catalog, result, previous, sealed)
+    drift = compared.drift
     entries = _entries(run, drift, Step(previous.manifest.schema_fingerprint, catalog.fingerprint), previous)
     return Recorded(
         drift,
@@ -140,6 +147,7 @@ def record_drift(
         appended(kept, entries),
         _held(run, drift, entries, catalog.fingerprint, previous.manifest.pending),
         rename_patch(run.config.file, renames_of(drift.changes)),
+        compared.carried,
     )
 
 
@@ -147,7 +155,8 @@ def _held(
     run: PipelineRun, drift: Drift, entries: tuple[Entry, ...], fingerprint: str | None, waiting: Pending | None
 ) -> Pending | None:
     """What holds the published bundle, where breaking drift is to be acknowledged first."""
-    if run.config.drift.on_breaking != "hold":
+    settings = run.config.drift
+    if settings.on_breaking != "hold" and not (drift.suspicious and settings.on_suspicious == "hold"):
         return None
     if waiting is not None and not drift.authoritative:
         entries, fingerprint = waiting.entries, waiting.schema_fingerprint  # nobody knows that they are undone
@@ -159,24 +168,37 @@ def _held(
     return Pending(min(entry.detected_at for entry in entries), run.run_id, fingerprint, entries)
 
 
-def keep_baseline(store: Store, snapshot: StageState, files: Mapping[str, FileInfo]) -> None:
+def keep_baseline(store: Store, snapshot: StageState, files: Mapping[str, FileInfo], carried: Catalog | None) -> None:
     """Keep the catalog behind a publish for the next comparison: it holds more than the bundle does.
 
     Losing it, or dying before it is kept, costs precision only: the bundle itself is the baseline then.
+
+    Args:
+        carried: What the next comparison is to start from instead, where something is in doubt.
     """
     key = _baseline_key(snapshot.facts["fingerprint"], files)
     known = load_stage(store, _BASELINE, only=())
-    if known is None or known.inputs != key:
-        parts = handover.catalog_parts(replace(handover.catalog_from(snapshot), probe=None))
-        save_stage(store, _BASELINE, *parts, key)
+    if carried is None and known is not None and known.inputs == key and not known.facts.get(_CARRIED):
+        return
+    catalog = handover.catalog_from(snapshot) if carried is None else carried
+    frames, facts = handover.catalog_parts(replace(catalog, probe=None))
+    save_stage(store, _BASELINE, frames, facts | ({_CARRIED: True} if carried is not None else {}), key)
 
 
-def _drift(
+class _Compared(NamedTuple):
+    """The drift, and what the next comparison starts from where something is in doubt."""
+
+    drift: Drift
+    carried: Catalog | None = None
+
+
+def _compared(
     run: PipelineRun, catalog: Catalog, samples: SampleResult, previous: PreviousBundle, sealed: Sealed
-) -> Drift:
-    fingerprint = previous.manifest.schema_fingerprint
-    if fingerprint is not None and fingerprint == catalog.fingerprint:
-        return Drift(())
+) -> _Compared:
+    manifest, settings = previous.manifest, run.config.drift
+    is_same = manifest.schema_fingerprint is not None and manifest.schema_fingerprint == catalog.fingerprint
+    if is_same and manifest.complete:
+        return _Compared(Drift(()))
 
     def shown(side: Catalog) -> Catalog:
         # What the configuration no longer selects is not gone from the database.
@@ -184,15 +206,18 @@ def _drift(
         chosen = hide_columns(select(side, selection), selection.columns)
         return scrub_catalog(replace(chosen, problems=side.problems), samples.sensitivity, sealed)
 
-    after = scrub_catalog(catalog, samples.sensitivity, sealed)
     kept = load_stage(run.store, _BASELINE)
-    if kept is not None and kept.inputs == _baseline_key(fingerprint, previous.manifest.files):
+    is_kept = kept is not None and kept.inputs == _baseline_key(manifest.schema_fingerprint, manifest.files)
+    if is_same and not (is_kept and kept is not None and kept.facts.get(_CARRIED)):
+        return _Compared(Drift(()))
+    after = scrub_catalog(catalog, samples.sensitivity, sealed)
+    if kept is not None and is_kept:
         profiles = Profiles(previous.value_profiles, samples.profiles) if previous.value_profiles is not None else None
         before = shown(handover.catalog_from(kept))
-        settings, human = run.config.drift, run.config.human
-        return compare_catalogs(before, after, settings=settings, human=human, profiles=profiles)
+        drift = compare_catalogs(before, after, settings=settings, human=run.config.human, profiles=profiles)
+        return _Compared(drift, carried(before, after, judge(before, after, settings)))
     published = Side(run.config.name, shown(catalog_of(previous)), is_bundle=True, profiles=previous.value_profiles)
-    return compare(published, Side(run.config.name, after, False, samples.profiles, run.config)).drift
+    return _Compared(compare(published, Side(run.config.name, after, False, samples.profiles, run.config)).drift)
 
 
 def _baseline_key(fingerprint: str | None, files: Mapping[str, FileInfo]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dictionary_pipeline import frames, writing
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.config.resolved import DatabaseConfig
-from dictionary_pipeline.enrichment.definitions import Definitions
+from dictionary_pipeline.enrichment.definitions import Definitions, define
 from dictionary_pipeline.enrichment.model.budget import Usage
 from dictionary_pipeline.enrichment.model.outcome import Status
 from dictionary_pipeline.enrichment.model.texts import Guard
@@ -25,14 +25,19 @@ from dictionary_pipeline.extraction.business.units import (
     table_units,
 )
 from dictionary_pipeline.extraction.nodes import Nodes, build_nodes
+from dictionary_pipeline.handover import DEFINITIONS, GRAPH
 from dictionary_pipeline.problems import Problem
+from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.verified import WAITING
+from dictionary_pipeline.writing import PlannedRequests
 
 REJECT_CHECK = "graph_reject_rate"
-STAGE = "knowledge_graph"
+_USUAL_TEXT = "x" * 500
+_USUAL_SHARE = 2
+"""The greatest length of an answer is about this often its usual length."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +88,14 @@ def extract_business(
     from dictionary_pipeline.extraction.business.reading import Terms, read_units
 
     guard = writing.guard_of(run.store)
-    documents = read_documents(settings, STAGE)
+    documents = read_documents(settings, GRAPH)
     nodes = build_nodes(catalog, relations)
     units = text_units(run.config, model, catalog, nodes, definitions, sensitivity, guard, documents)
     readings = read_units(
         units,
         Terms(
             database=run.config.name,
-            stage=STAGE,
+            stage=GRAPH,
             settings=settings,
             model=model,
             store=run.store,
@@ -102,7 +107,7 @@ def extract_business(
             may_ask=not run.options.dry_run,
             may_retry=run.may_retry,
             keep_others=bool(documents.problems),
-            on_batch=lambda done, total: run.progress(STAGE, done, total),
+            on_batch=lambda done, total: run.progress(GRAPH, done, total),
         ),
     )
     add_run_usage(run.store, run.run_id, readings.usage)
@@ -116,6 +121,44 @@ def extract_business(
         limit=readings.limit,
         most_rejected=settings.max_reject_rate,
         is_on=True,
+    )
+
+
+def planned_extraction(config: DatabaseConfig, store: Store, catalog: Catalog) -> PlannedRequests | None:
+    """What reading the texts of a database would take, from a fresh catalog and what the last run left.
+
+    A table that the model has yet to describe counts as a text of usual length.
+
+    Args:
+        catalog: Not scrubbed yet.
+    """
+    settings, model = config.graph, config.model
+    if not settings.entities or model is None:
+        return None
+    from dictionary_pipeline.enrichment.model.asking import prompt_tokens
+    from dictionary_pipeline.extraction.business.asking import batches, messages
+    from dictionary_pipeline.extraction.business.prompts import prompts_of
+    from dictionary_pipeline.extraction.business.reading import Terms, stale_units
+
+    known = writing.known_sources(config, store, catalog)
+    last = writing.last_texts(store, DEFINITIONS)
+    definitions = define(known.catalog, known.profiles, known.graph, config.human, last)
+    nodes = build_nodes(known.catalog, known.graph)
+    documents, guard = read_documents(settings, GRAPH), writing.guard_of(store)
+    units = text_units(config, model, known.catalog, nodes, definitions, known.sensitivity, guard, documents)
+    terms = Terms(config.name, GRAPH, settings, model, store, store, writing.today)
+    told = {unit.key for unit in units}
+    own = nodes.tables.filter(~pl.col("is_stub") & ~pl.col("title").is_in(told)).select("title", "qualified")
+    awaited = [TextUnit(title, "table", title, {"name": name, "text": _USUAL_TEXT}) for title, name in own.iter_rows()]
+    asked = batches([*stale_units(units, terms), *(awaited if last.is_empty() else ())], settings)
+    prompts = prompts_of(settings, model)
+    turns = 1 + settings.max_gleanings
+    return writing.planned(
+        [
+            Usage(turns, turns * prompt_tokens(messages(batch, prompts)), 0, turns * batch.max_tokens // _USUAL_SHARE)
+            for batch in asked
+        ],
+        model,
     )
 
 

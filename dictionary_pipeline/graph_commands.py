@@ -11,9 +11,11 @@ import polars as pl
 from dictionary_pipeline import frames
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.extraction.exports import graph_texts
-from dictionary_pipeline.extraction.graphrag import graphrag_frames, graphrag_settings
+from dictionary_pipeline.extraction.graphrag import graphrag_frames
 from dictionary_pipeline.extraction.merge import NamedGraph, merge_graphs
+from dictionary_pipeline.extraction.model import SQL_TYPES
 from dictionary_pipeline.extraction.readme import expected_report_calls
+from dictionary_pipeline.extraction.settings import graphrag_settings
 from dictionary_pipeline.publishing.local import file_errors
 from dictionary_pipeline.publishing.reading import PublishedBundle
 from dictionary_pipeline.store_commands import open_published
@@ -40,7 +42,7 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
             )
         previous = pl.read_parquet(folder / _IDS) if (folder / _IDS).exists() else None
     graph = merge_graphs([_graph(bundle) for bundle in bundles], previous)
-    rag = graphrag_frames(graph.entities, graph.edges, graph.ids)
+    rag = graphrag_frames(graph.entities, graph.edges, graph.ids, units=graph.units)
     texts = graph_texts(graph, rag, _documents(bundles)) | {"settings.yaml": graphrag_settings()}
     tables = {f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__}
     with file_errors(folder):
@@ -70,13 +72,28 @@ def _graph(bundle: PublishedBundle) -> NamedGraph:
     try:
         listed = pl.read_csv(io.BytesIO(bundle.read("graph/neo4j/entities.csv")), infer_schema=False)
         edges = bundle.frame("graph/edges")
+        keys = bundle.frame("graph/ids").filter(pl.col("kind") == "text_unit").select("id", "key")
+        output = {name: bundle.frame(f"graph/output/{name}") for name in ("entities", "text_units", "documents")}
     except KeyError:
         raise ConfigurationError(
             "the bundle holds no graph to merge", where=bundle.location, fix="Run the database again, then merge."
         ) from None
     naming = {"title:ID": "title", ":LABEL": "type", "is_stub:boolean": "is_stub"}
     entities = listed.rename(naming).with_columns(pl.col("is_stub") == "true")
-    return NamedGraph(bundle.manifest.database, frames.fit(entities, frames.GRAPH_ENTITIES), edges)
+    cited = (
+        output["entities"].filter(~pl.col("type").is_in(SQL_TYPES)).select("title", id="text_unit_ids").explode("id")
+    )
+    units_of = cited.join(keys, on="id").group_by("title").agg(pl.col("key").sort().alias("text_units"))
+    tables = entities.filter(pl.col("type").is_in(SQL_TYPES)).select(key="title")
+    documents = output["documents"].select(document_id="id", document="title")
+    texts = output["text_units"].join(keys, on="id", maintain_order="left").join(tables, on="key", how="anti")
+    units = texts.join(documents, on="document_id", maintain_order="left")
+    return NamedGraph(
+        bundle.manifest.database,
+        frames.fit(entities.join(units_of, on="title", how="left", maintain_order="left"), frames.GRAPH_ENTITIES),
+        frames.fit(edges, frames.GRAPH_EDGES),
+        frames.fit(units, frames.GRAPH_UNITS),
+    )
 
 
 def _documents(bundles: Sequence[PublishedBundle]) -> dict[str, str]:

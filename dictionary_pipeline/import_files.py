@@ -85,7 +85,7 @@ def find_files(path: Path, store: Store) -> ImportFiles:
         store: The database's.
 
     Raises:
-        ConfigurationError: a file cannot be read.
+        ConfigurationError: a file cannot be read, or no such hand edit is kept.
         StoreError: the store cannot be read.
     """
     key = path.as_posix()
@@ -112,6 +112,10 @@ def _kept(key: str, store: Store) -> ImportFiles:
             base = store.read(BASES + name)
             text = _decoded(label, store.read(item.key) or b"")
             found[folder].append(_File(label, text, None if base is None else _decoded(label, base)))
+    if not any(found.values()):
+        raise ConfigurationError(
+            "no hand edit is kept there", where=f"{store.location}/{key}", fix="Runs name those that they keep."
+        )
     return ImportFiles(f"{store.location}/{key}", tuple(found[_SCHEMA]), tuple(found[_VALUES]), False)
 
 

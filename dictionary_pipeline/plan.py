@@ -16,6 +16,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.extracting import planned_extraction
 from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.problems import Problem
@@ -115,8 +116,14 @@ def plan_run(config: DatabaseConfig, store: Store) -> RunPlan:
         value_store=_value_store(catalog, config, store, sensitivity),
         definitions_to_renew=_stale(catalog, store),
         problems=catalog.problems,
-        model=planned_requests(config, store, catalog, DEFINITIONS),
+        model=_model(config, store, catalog),
     )
+
+
+def _model(config: DatabaseConfig, store: Store, catalog: Catalog) -> PlannedRequests | None:
+    """What definitions and knowledge graph would ask the model."""
+    definitions = planned_requests(config, store, catalog, DEFINITIONS)
+    return definitions + planned_extraction(config, store, catalog) if definitions else None
 
 
 def show_plan(name: str, project: Path | None, *, as_json: bool) -> int:

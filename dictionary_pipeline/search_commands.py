@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dictionary_pipeline.config.loader import find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.config.search_section import predecessor_search
+from dictionary_pipeline.config.search_settings import SearchSettings
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 from dictionary_pipeline.run import database_store, new_run_id, shared_store
 from dictionary_pipeline.searching import push_published
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from dictionary_pipeline.publishing.search.push import PushReport
 
 _MOST_PROBLEMS = 20
-_SEVERITY = (0, 3, 2, 1)
+PARTIAL = 3
+_SEVERITY = (0, PARTIAL, 2, 1)
 """Exit codes from best to worst."""
 
 
@@ -34,9 +36,7 @@ def push_named(names: Sequence[str], project: Path | None, *, full: bool, as_jso
     codes = [0]
     for name in _wanted(loaded, names):
         try:
-            config = _config(loaded, name)
-            store, shared = database_store(config, folder), shared_store(config, folder)
-            report = push_published(config, settings, store, shared, owner=new_run_id(), full=full)
+            report = _push(_config(loaded, name), settings, folder, full=full)
         except DictionaryError as error:  # the other databases may have none
             complain(f"error: {name}", str(error))
             codes.append(error.exit_code)
@@ -48,6 +48,32 @@ def push_named(names: Sequence[str], project: Path | None, *, full: bool, as_jso
         bodies = [_as_json(report) for report in reports]
         say(json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False))
     return max(codes, key=_SEVERITY.index)
+
+
+def push_after_run(configs: Sequence[DatabaseConfig], folder: Path, *, as_json: bool) -> int:
+    """Push what a run published, where that is configured.
+
+    Returns:
+        0, or 3 when something was not pushed: the dictionaries are published all the same.
+    """
+    code = 0
+    for config in configs:
+        if config.search is None or not config.search.automatic:
+            continue
+        try:
+            report = _push(config, config.search, folder)
+        except DictionaryError as error:
+            complain(f"error: {config.name} is published, but not pushed", str(error))
+            code = PARTIAL
+            continue
+        code = max(code, report.exit_code)
+        _show(report, config.search.endpoint, quiet=as_json)
+    return code
+
+
+def _push(config: DatabaseConfig, settings: SearchSettings, folder: Path, *, full: bool = False) -> PushReport:
+    store, shared = database_store(config, folder), shared_store(config, folder)
+    return push_published(config, settings, store, shared, owner=new_run_id(), full=full)
 
 
 def _wanted(project: Project, names: Sequence[str]) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.enrichment.definitions import given_texts
 from dictionary_pipeline.enrichment.model.asking import expected_tokens, prompt_tokens
@@ -28,6 +30,9 @@ from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.verified import WAITING
 from dictionary_pipeline.withholding import scrub_known
+
+if TYPE_CHECKING:
+    from dictionary_pipeline.enrichment.model.facts import Sources
 
 BUDGET_CHECK = "model_budget_sufficed"
 SAMPLES_STATE = "column_samples"
@@ -92,6 +97,13 @@ class PlannedRequests:
         cost = "" if self.cost is None else f", about {self.cost:.2f} at the configured price"
         return f"model: {self.requests} requests, about {self.tokens} tokens{cost}"
 
+    def __add__(self, other: PlannedRequests | None) -> PlannedRequests:
+        """Both together."""
+        if other is None:
+            return self
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return PlannedRequests(self.requests + other.requests, self.tokens + other.tokens, cost)
+
 
 def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, stage: str) -> PlannedRequests | None:
     """What a run would ask the configured model, from a fresh catalog and what the last run left.
@@ -102,8 +114,29 @@ def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, sta
     settings = config.model
     if settings is None:
         return None
-    from dictionary_pipeline.enrichment.model.facts import Sources
     from dictionary_pipeline.enrichment.model.write import Terms, questions
+
+    terms = Terms(config.name, settings, store, store, today, last_texts(store, stage), guard_of(store))
+    asked = questions(known_sources(config, store, catalog), terms)
+    return planned(
+        [Usage(1, prompt_tokens(prompt), 0, expected_tokens(question)) for question, prompt in asked], settings
+    )
+
+
+def planned(usages: Iterable[Usage], settings: ModelSettings) -> PlannedRequests:
+    """What requests take together."""
+    total = sum(usages, Usage())
+    cost = micro_cost(total, settings.price) / 1_000_000 if settings.price else None
+    return PlannedRequests(total.requests, total.tokens, cost)
+
+
+def known_sources(config: DatabaseConfig, store: Store, catalog: Catalog) -> Sources:
+    """What is known of a database from a fresh catalog and what the last run left.
+
+    Args:
+        catalog: Not scrubbed yet.
+    """
+    from dictionary_pipeline.enrichment.model.facts import Sources
 
     state = load_stage(store, SAMPLES_STATE, only=("profiles", "sensitivity"))
     profiles = frames.empty(frames.PROFILES) if state is None else frames.fit(state.frames["profiles"], frames.PROFILES)
@@ -111,15 +144,7 @@ def planned_requests(config: DatabaseConfig, store: Store, catalog: Catalog, sta
     graph = relate(scrubbed, profiles, config.human, config.paths)
     given = given_texts(scrubbed, graph, config.human)
     sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(state))
-    sources = Sources(scrubbed, profiles, graph, config.human, given, sensitivity)
-    guard = guard_of(store)
-    terms = Terms(config.name, settings, store, store, today, last_texts(store, stage), guard)
-    usages = [
-        Usage(1, prompt_tokens(prompt), 0, expected_tokens(question)) for question, prompt in questions(sources, terms)
-    ]
-    total = sum(usages, Usage())
-    cost = micro_cost(total, settings.price) / 1_000_000 if settings.price else None
-    return PlannedRequests(total.requests, total.tokens, cost)
+    return Sources(scrubbed, profiles, graph, config.human, given, sensitivity)
 
 
 def today() -> date:

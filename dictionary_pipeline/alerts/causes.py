@@ -47,7 +47,7 @@ def place_of(config: DatabaseConfig) -> Place:
     """What a database depends on; nothing of its connection while that is unusable."""
     spec = config.connection
     try:
-        server = _with_port(create_engine(spec).server, spec)
+        server = _server_label(create_engine(spec).server, spec)
     except DictionaryError:
         server = ""
     user = next((str(spec.options[name]) for name in _USER_OPTIONS if spec.options.get(name)), "")
@@ -125,7 +125,7 @@ def _title(cause: Cause, failure: Failure, names: Sequence[str]) -> str:
     count = f"{len(names)} databases" if len(names) > 1 else names[0]
     match cause.scope:
         case "server":
-            return f"server {cause.label} is unreachable: {count}"
+            return f"{cause.label} is unreachable: {count}"
         case "credential":
             return f"login refused, {cause.label}: {count}"
         case "model":
@@ -144,8 +144,8 @@ def _more(count: int) -> str:
     return f" and {count - _MOST_LISTED} more" if count > _MOST_LISTED else ""
 
 
-def _with_port(server: str, spec: ConnectionSpec) -> str:
-    """The server with its port, where that is configured: several servers may share a host."""
+def _server_label(server: str, spec: ConnectionSpec) -> str:
+    """The server with its port, where that is configured, as several servers may share a host; or the file."""
     url = spec.options.get("url")
     try:
         port = urlsplit(str(url)).port if url else spec.options.get("port")
@@ -153,8 +153,8 @@ def _with_port(server: str, spec: ConnectionSpec) -> str:
         port = None
     path = spec.options.get("path")
     if path:
-        return str(path)
-    return server if port is None or server.endswith(f":{port}") else f"{server}:{port}"
+        return f"file {path}"
+    return f"server {server}" if port is None or server.endswith(f":{port}") else f"server {server}:{port}"
 
 
 def _model_label(model: ModelSettings | None) -> str:

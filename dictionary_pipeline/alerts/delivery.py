@@ -26,7 +26,7 @@ _LONGEST_WAIT = 5.0
 class DeliveryBudget:
     """What the deliveries of one evaluation may take."""
 
-    seconds: float = 30.0
+    seconds: float = 20.0
 
 
 Send = Callable[[ChannelSettings, Message], str]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from dictionary_pipeline.alerts.evaluation import Evaluated, evaluate, load
 from dictionary_pipeline.alerts.reading import Reading
-from dictionary_pipeline.alerts.state import DRIFT
+from dictionary_pipeline.alerts.state import DRIFT, load_state
 from dictionary_pipeline.alerts.topics import drift_topics
 from dictionary_pipeline.config.alert_settings import AlertSettings
 from dictionary_pipeline.publishing.store import Store
@@ -29,8 +29,12 @@ def tell_drift(
         unusable: Databases whose file is invalid, so that their store is not known.
         unsaved: What the last evaluation could not save.
         now: Epoch seconds.
+
+    Raises:
+        StoreError: the store cannot be read, and nothing unsaved says what was told.
     """
     reading = read()
     topics = drift_topics(reading.published, settings.dagster_url, now)
-    kept = load(store, DRIFT, unsaved)
+    # Without a record of what was told, a store that is away is waited for: everything open would be told again.
+    kept = load(store, DRIFT, unsaved) if unsaved else load_state(store, DRIFT)
     return evaluate(DRIFT, topics, settings, store, kept, now, {*reading.unread, *unusable})

@@ -72,7 +72,8 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
     failures = [
         *failing.values(),
         *(failure for name, failure in reachability.down.items() if name in watched.configured),
-        *_model_outages(reading),
+        # Known for long, perhaps, but without the record nobody can tell.
+        *(() if kept.is_away else _model_outages(reading)),
     ]
     places = watched.places() if failures else {}
     topics = failure_topics(failures, places, reading.published, watched.settings.dagster_url, now)

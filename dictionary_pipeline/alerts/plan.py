@@ -204,13 +204,12 @@ def _due_resolved(record: Record, digest: Digest | None, settings: AlertSettings
     ready_at = since + settings.group_seconds
     if ready_at > now or not _is_free(record, now):
         return
-    title = f"resolved: {record.title}"
     facts = (
         Fact("Databases", ", ".join(record.databases)),
         Fact("Resolved", f"{stamp(since)}, {age(since - record.first_seen)} after it was first seen"),
     )
-    part = Part(f"[{_RESOLVED}] {title}", facts)
-    yield _Due(record, "resolved", ready_at, _RESOLVED, title, part, record.databases, digest)
+    part = Part(f"[{_RESOLVED}] {record.title}", facts)
+    yield _Due(record, "resolved", ready_at, _RESOLVED, record.title, part, record.databases, digest)
 
 
 def _messages(due: Sequence[_Due], now: float) -> Iterable[Outgoing]:

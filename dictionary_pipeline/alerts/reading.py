@@ -43,7 +43,7 @@ class PublishedReader:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[str, Published]] = {}
 
-    def read_all(self, stores: Mapping[str, Callable[[], Store]], seconds: float = 20.0) -> Reading:
+    def read_all(self, stores: Mapping[str, Callable[[], Store]], seconds: float = 15.0) -> Reading:
         """Read several databases' dictionaries, as many as the time allows.
 
         Args:

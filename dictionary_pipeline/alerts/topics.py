@@ -109,7 +109,7 @@ def _drift_topic(
     if published.held_since is not None:
         dictionary = f"held: {served(published, now)}; it changes with the run after the acknowledgement"
     else:
-        dictionary = f"describes the new schema since {published.published_at}"
+        dictionary = f"the one of {published.published_at} describes the new schema; the old one is no longer served"
     return Topic(
         key=jsontext.digest(["drift", name, step])[:32],
         event="drift",

@@ -28,11 +28,16 @@ class Drift(Section):
         description="`publish`: breaking drift is published and warned about. `hold`: the published dictionary stays "
         "as it is until `data_dictionary drift ack` acknowledges the change.",
     )
+    on_suspicious: Annotated[OnBreaking, one_of(get_args(OnBreaking))] = Field(
+        default=_DEFAULT.on_suspicious,
+        description="The same where so many tables and views are gone at once that it may be the wrong database, or "
+        "one that is just being restored.",
+    )
     suspicious_share: Annotated[float, Field(gt=0, le=1)] = Field(
         default=_DEFAULT.suspicious_share,
-        description="A run warns when more than this share of the tables and views is gone at once.",
+        description="That is when more than this share of the tables and views is gone,",
     )
-    suspicious_tables: Count = Field(default=_DEFAULT.suspicious_tables, description="And at least so many of them.")
+    suspicious_tables: Count = Field(default=_DEFAULT.suspicious_tables, description="and at least so many of them.")
 
     @field_validator("severity", mode="before")
     @classmethod

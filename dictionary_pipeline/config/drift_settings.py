@@ -60,6 +60,8 @@ class DriftSettings:
     """`kind` or `kind:glob` -> severity. The first glob that fits wins, then the kind alone, then the usual rule."""
     on_breaking: OnBreaking = "publish"
     """Publish the new truth, or keep the published bundle until somebody acknowledges."""
+    on_suspicious: OnBreaking = "hold"
+    """The same where most tables are gone at once."""
     suspicious_share: float = 0.5
     """Share of the tables that must be gone at once to be suspicious."""
     suspicious_tables: int = 3

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dictionary_pipeline.config.alerts_section import AlertDigest, Alerts, Channel, Rule
-from dictionary_pipeline.config.engine_options import TYPES, ConnectionType
 from dictionary_pipeline.config.drift_section import Drift
+from dictionary_pipeline.config.engine_options import TYPES, ConnectionType
 from dictionary_pipeline.config.graph_section import Graph
 from dictionary_pipeline.config.meta import META_KEYS
 from dictionary_pipeline.config.model_section import DatabaseModel, Model, Price

@@ -89,6 +89,11 @@ class Search(Section):
     suffix: str = Field(default="", description="Appended to all default names, e.g. `dev`.")
     indexes: SearchIndexes = Field(default=SearchIndexes(), description="Names of the indexes.")
     column_values: bool = Field(default=True, description="Whether the values of columns are pushed too.")
+    automatic: bool = Field(
+        default=True,
+        description="Whether `data_dictionary run` and Dagster push what they publish; with `false` only "
+        "`data_dictionary push-search` does.",
+    )
     embedding: Embedding | None = Field(default=None, description="Vectors of the definitions; none by default.")
     storage_resource_id: str | None = Field(
         default=None,
@@ -173,6 +178,7 @@ def search_settings(project: Search | None, own: DatabaseSearch | None = None) -
         indexes=_index_names(project),
         suffix=project.suffix,
         column_values=project.column_values,
+        automatic=project.automatic,
         embedding=EmbeddingSettings(**embedding.model_dump()) if embedding else None,
         storage_resource_id=project.storage_resource_id,
         query_cache_container=project.query_cache_container,

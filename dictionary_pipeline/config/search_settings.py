@@ -47,6 +47,8 @@ class SearchSettings:
     suffix: str = ""
     """Appended to the names of everything that has no name of its own; begins with `-` or is empty."""
     column_values: bool = True
+    automatic: bool = True
+    """Whether whoever publishes also pushes."""
     embedding: EmbeddingSettings | None = None
     storage_resource_id: str | None = None
     """Azure resource id of the storage account, for the service's own indexers."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dictionary_pipeline import jsontext
 from dictionary_pipeline.catalog import Catalog, Identity
 from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.engines import sqlite_catalog
@@ -28,6 +29,10 @@ from dictionary_pipeline.errors import (
 _LOCK_SECONDS = 5.0
 _MAGIC = b"SQLite format 3\0"
 _OLDEST = (3, 37, 0)
+_PROBE = (
+    "SELECT type, name, tbl_name, sql FROM main.sqlite_schema"
+    " WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name"
+)
 """First version with `pragma_table_list` (https://sqlite.org/pragma.html#pragma_table_list)."""
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _RUN = 32
@@ -104,8 +109,8 @@ class SQLiteEngine(Engine):
         return dict.fromkeys(tables, change_mark(self._path, "-wal"))
 
     def probe(self, session: Session) -> str | None:
-        """SQLite counts schema changes in the file's header."""
-        return str(session.rows("PRAGMA schema_version")[0][0])
+        """Hash of all definitions; `schema_version` also moves with VACUUM, and starts anew in a file that is rebuilt."""
+        return jsontext.digest(session.rows(_PROBE))[:32]
 
     def _cell(self, column: SampleColumn, limit: int) -> str:
         name = self.quote(column.name)

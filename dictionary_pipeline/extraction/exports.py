@@ -19,7 +19,7 @@ def graph_texts(graph: KnowledgeGraph, rag: GraphRagSet, documents: Mapping[str,
         documents: Of `documents.input_documents`.
     """
     return {
-        "README.md": graph_readme(rag, graph.edges),
+        "README.md": graph_readme(rag, graph.entities, graph.edges),
         "graph.graphml": graphml(graph),
         "prompts/extract_graph.txt": extraction_prompt(),
         **{f"neo4j/{name}": text for name, text in neo4j_files(graph).items()},

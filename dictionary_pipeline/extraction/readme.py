@@ -7,6 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from dictionary_pipeline.extraction.graphrag import GraphRagSet
+from dictionary_pipeline.extraction.model import SQL_TYPES
 
 
 class ReportCalls(NamedTuple):
@@ -41,36 +42,54 @@ def expected_report_calls(pairs: pl.DataFrame) -> ReportCalls:
     return ReportCalls(groups, max(groups, len(parents) // 2))
 
 
-def graph_readme(rag: GraphRagSet, edges: pl.DataFrame) -> str:
+def graph_readme(rag: GraphRagSet, entities: pl.DataFrame, edges: pl.DataFrame) -> str:
     """The text of the file.
 
     Args:
+        entities: `frames.GRAPH_ENTITIES`.
         edges: `frames.GRAPH_EDGES`.
     """
     calls = expected_report_calls(rag.relationships)
-    counts = edges["type"].value_counts().sort("type").iter_rows()
+    is_business = not entities["type"].is_in(SQL_TYPES).all()
     return _TEXT.format(
+        origin=_PARTLY_BY_MODEL if is_business else _PROVEN,
         entities=rag.entities.height,
+        detail="with columns" if rag.entities["type"].is_in(["SQLCOLUMN"]).any() else "without columns",
         relationships=rag.relationships.height,
         fewest=calls.fewest,
         most=calls.most,
-        rows="\n".join(f"| {kind} | {count} |" for kind, count in counts),
+        entity_rows=_rows(entities["type"]),
+        edge_rows=_rows(edges["type"]),
     )
 
+
+def _rows(types: pl.Series) -> str:
+    return "\n".join(f"| {kind} | {count} |" for kind, count in types.value_counts().sort("type").iter_rows())
+
+
+_PROVEN = "Every edge follows from the catalog and the data; no model was asked for it."
+_PARTLY_BY_MODEL = """\
+Tables, views, columns and the edges between them follow from the catalog and the data. All other entities were found
+by a model in definitions, comments and documents. They cite their texts; the `evidence` of their edges begins with
+`llm:`."""
 
 _TEXT = """\
 # Knowledge graph
 
-Every edge follows from the catalog and the data; no model was asked for it.
+{origin}
+
+| Type of entity | Entities |
+| --- | --- |
+{entity_rows}
 
 | Type of edge | Edges |
 | --- | --- |
-{rows}
+{edge_rows}
 
 ## GraphRAG, with this graph
 
-`output/` is a GraphRAG 3.x graph of {entities} entities and {relationships} relationships. Work in a copy of this
-folder, with `GRAPHRAG_API_KEY` in the environment or in a file `.env`:
+`output/` is a GraphRAG 3.x graph of {entities} entities ({detail}) and {relationships} relationships. Work in a copy of
+this folder, with `GRAPHRAG_API_KEY` in the environment or in a file `.env`:
 
 ```
 pip install graphrag==3.3.0
@@ -80,13 +99,16 @@ graphrag query "Which column links orders to customers?" --root . --method local
 ```
 
 `graphrag index` clusters the graph, asks the model for one report per community, and embeds the texts. Expect {fewest}
-to about {most} report calls; in practice about one for every four connected tables. An unchanged graph costs none
+to about {most} report calls; in practice about one for every five connected entities. An unchanged graph costs none
 again, as long as the folder `cache` is kept. The command's exit code says whether it succeeded, its last line does not.
+
+`graph: {{granularity: column}}` in the configuration of the database puts columns into `output/`, which answers local
+questions about single columns and asks for many more reports; `granularity: table` is the default.
 
 ## GraphRAG, extracting its own graph
 
-`input/` has one text per table and view, `prompts/extract_graph.txt` a prompt that knows SQL. Take the lines marked
-with `extract_graph` in `settings.yaml` into use and run the same command in another copy of this folder. It asks the
+`input/` has one text per table and view, `prompts/extract_graph.txt` a prompt that knows SQL. In another copy of
+this folder, empty `output/`, take the lines about it in `settings.yaml` into use and run the same command. It asks the
 model at least once per text, and what it finds is not proven.
 
 ## Neo4j

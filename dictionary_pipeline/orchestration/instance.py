@@ -47,8 +47,11 @@ run_monitoring:
   poll_interval_seconds: 60
 
 retention:
-  schedule:
-    purge_after_days: 90
+  schedule: # it ticks every 15 minutes
+    purge_after_days:
+      skipped: 7
+      failure: 30
+      success: 90
   sensor:
     purge_after_days:
       skipped: 7

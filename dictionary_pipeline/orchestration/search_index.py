@@ -1,6 +1,8 @@
 """The asset that pushes the published dictionary to Azure AI Search; defined only where that is configured."""
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset functions as types.
+from collections.abc import Iterator
+
 import dagster as dg
 
 from dictionary_pipeline.errors import DictionaryError
@@ -31,12 +33,15 @@ _KEY = asset_key(STAGE)
     retry_policy=RETRY,
     check_specs=[dg.AssetCheckSpec(CHECK, asset=_KEY)],
 )
-def search_index(context: dg.AssetExecutionContext, refresh_options: RefreshOptions) -> dg.MaterializeResult[None]:
+def search_index(
+    context: dg.AssetExecutionContext, refresh_options: RefreshOptions
+) -> Iterator[dg.MaterializeResult[None]]:
     try:
-        return _pushed(context, refresh_options)
+        result = _pushed(context, refresh_options)
     except Exception as error:  # noqa: BLE001 - a foreign text could quote values of the database in an event
         failure = error if isinstance(error, DictionaryError) else unexpected(error)
-    raise as_failure(failure) from None
+        raise as_failure(failure) from None
+    yield result
 
 
 def _pushed(context: dg.AssetExecutionContext, options: RefreshOptions) -> dg.MaterializeResult[None]:

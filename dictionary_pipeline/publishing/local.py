@@ -133,8 +133,10 @@ class LocalStore:
                 path.unlink()
 
     def prune(self) -> None:
-        """Remove folders that hold nothing any more, the root included."""
+        """Remove folders that hold nothing any more, the root included; nobody may be working in the store."""
         with file_errors(self._root):
+            if next(iter(self.list(_STATE)), None) is None:
+                self.delete([_LOCK_KEY])
             for folder, _, _ in os.walk(self._root, topdown=False):
                 with suppress(OSError):  # it holds something
                     os.rmdir(folder)

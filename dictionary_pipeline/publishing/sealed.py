@@ -151,31 +151,32 @@ class Recogniser:
                 self._owners.setdefault(digest, name)
             for digest, words in column.starts.items():
                 self._starts[digest] = max(words, self._starts.get(digest, 0))
-        self._telling: dict[str, bool] = {}
-        """Word as written -> whether a value may be in it or start with it."""
+        self._heard: set[str] = set()
+        """Words as written that were looked at."""
+        self._telling: set[str] = set()
+        """Those of them that a value may be in or start with."""
 
     def matches(self, text: str) -> list[Match]:
         """Withheld values in a text: the text itself, quotations, words and runs of words."""
         if not self._owners or len(text) < _MIN_LENGTH:
             return []
-        owner = self.owner(text)
+        words = text.split()
+        owner = self._distinctive(_bare(" ".join(words)))
         if owner is not None:
             return [Match(0, len(text), owner)]
         found = set(self._quoted(text)) if "'" in text or '"' in text else set()
         # Nearly every text says nothing, and texts share their words.
-        telling = self._telling
-        for word in text.split():
-            if word not in telling:
-                telling[word] = self._tells(word)
-            if telling[word]:
-                found.update(self._spoken(text))
-                break
+        if not self._heard.issuperset(words):
+            new = set(words) - self._heard
+            self._telling.update(filter(self._tells, new))
+            self._heard |= new  # at last, because another thread may ask in between
+        if not self._telling.isdisjoint(words):
+            found.update(self._spoken(text))
         return sorted(found)
 
     def owner(self, text: str) -> Name | None:
         """The column of which the whole text is a value."""
-        plain = _plain(text)
-        return self._owners.get(self._digest(plain)) if is_distinctive(plain) else None
+        return self._distinctive(_plain(text))
 
     def masked(self, text: str, replacement: str) -> str:
         """The text with every withheld value replaced."""
@@ -210,16 +211,24 @@ class Recogniser:
                         yield Match(*token.span(), owner)
 
     def _tells(self, word: str) -> bool:
-        plain = _plain(word)
-        if self._digest(plain) in self._starts:
+        plain = _bare(word)
+        digest = self._digest(plain)
+        if digest in self._starts:
             return True
         if not _SIGN.search(plain):
             return False
-        parts = {plain, *map(_plain, _TOKEN.findall(word))}
+        if digest in self._owners and is_strong(plain):
+            return True
+        parts = set(map(_plain, _TOKEN.findall(word))) - {plain}
         return any(self._strong(part) is not None for part in parts)
 
     def _strong(self, plain: str) -> Name | None:
         return self._owners.get(self._digest(plain)) if is_strong(plain) else None
+
+    def _distinctive(self, plain: str) -> Name | None:
+        # What is sealed is distinctive, so nearly all other texts are told apart by their digests alone.
+        owner = self._owners.get(self._digest(plain)) if len(plain) >= _MIN_LENGTH else None
+        return owner if owner is not None and is_distinctive(plain) else None
 
     def _digest(self, plain: str) -> bytes:
         return _digest(plain, self._key)
@@ -242,7 +251,12 @@ def _sealed_column(values: Iterable[str], key: bytes) -> SealedColumn:
 
 def _plain(text: str) -> str:
     """One form of a value, however it is spaced, quoted or written in capitals."""
-    return " ".join(text.split()).strip(_EDGES).casefold()
+    return _bare(" ".join(text.split()))
+
+
+def _bare(text: str) -> str:
+    """The same of a text whose words stand one space apart."""
+    return text.strip(_EDGES).casefold()
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -58,7 +58,7 @@ def published_dictionary(run: PipelineRun) -> StageReport:
             if previous is None and run.shared is not None and run.config.publish.azure:
                 list_database(run.shared, run.config.name)
             outcome, tables = _publish(run, bundle, run.lease)
-            drifting.keep_baseline(run.store, upstream[SNAPSHOT], bundle.files)
+            drifting.keep_baseline(run.store, upstream[SNAPSHOT], bundle.files, drift.carried)
             unrecorded = record_run(run, upstream)
     facts = bundle.facts
     return StageReport(

@@ -1,8 +1,9 @@
 """Add many databases at once to a running `dagster dev`, then measure a nightly pass over them unchanged.
 
-    python tests/benchmarks/fleet.py [--databases 40] [--tables 250] [--folder DIR]
+    python tests/benchmarks/fleet.py [--databases 40] [--tables 250] [--model] [--folder DIR]
 
-Every database is a SQLite file of its own. The instance is the default one, on SQLite. Prints one JSON line:
+Every database is a SQLite file of its own; with --model a stub of a language model writes definitions.
+The instance is the default one, on SQLite. Prints one JSON line:
 
 - runs, succeeded: of the first load; first_load_wall_s, first_load_cpu_s
 - most_at_once, limit: runs at work at the same time, and how many may be
@@ -11,6 +12,7 @@ Every database is a SQLite file of its own. The instance is the default one, on 
 - idle_cpu_s: of a minute before the pass
 - pass_wall_s, pass_cpu_s: from the due time until the last database is verified
 - pass_minute_cpu_s: of the minute that begins at the due time
+- model_requests, pass_model_requests: to the stub, of the first load and of the pass
 - pass_runs, pass_files_written: runs started and files of the published folder changed by the pass, the record
   of the pass itself aside
 - load: average of the machine at the end
@@ -35,6 +37,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from servers import openai_stub
 from servers.dagster_dev import DagsterDev, dagster_dev, wait_until
 from system.projects import write_project, write_sqlite
 
@@ -95,6 +98,20 @@ def prepare(folder: Path, databases: int, tables: int) -> list[tuple[Path, str]]
         path = folder / "dbt_like_configs" / "databases" / f"{name}.yml"
         files.append((path, f"connection:\n  type: sqlite\n  path: {name}.db\n"))
     return files
+
+
+def use_model(folder: Path, stub: openai_stub.OpenAIStub) -> None:
+    """Configure the stub as the project's language model."""
+    os.environ[openai_stub.KEY_VARIABLE] = "stub"
+    settings = {
+        "provider": "compatible",
+        "model": "stub",
+        "base_url": stub.url,
+        "api_key_env": openai_stub.KEY_VARIABLE,
+        "max_requests": 1_000_000,
+    }
+    project = folder / "dbt_like_configs" / "project.yml"
+    project.write_text(f"{project.read_text()}model: {json.dumps(settings)}\n")
 
 
 def first_load(dev: DagsterDev, files: Sequence[tuple[Path, str]], seconds: float) -> FirstLoad:
@@ -219,14 +236,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--databases", type=int, default=40)
     parser.add_argument("--tables", type=int, default=250)
+    parser.add_argument("--model", action="store_true", help="let a stub of a model write definitions")
     parser.add_argument("--timeout", type=float, default=3600, help="seconds that the first load may take")
     parser.add_argument("--folder", type=Path, help="an empty folder to work in, which is kept")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary, openai_stub.running_stub() as stub:
         folder = (options.folder or Path(temporary)).resolve()
         files = prepare(folder, options.databases, options.tables)
+        if options.model:
+            use_model(folder, stub)
         with dagster_dev(folder, WORKSPACE) as dev:
             load = first_load(dev, files, options.timeout)
+            asked = len(stub.asked)
             night = nightly_pass(dev, folder, options.databases)
         limit = 4
         result = {
@@ -236,11 +257,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "limit": limit,
             "locked": locked(folder),
             **asdict(night),
+            "model_requests": asked,
+            "pass_model_requests": len(stub.asked) - asked,
             "load": round(os.getloadavg()[0], 1),
         }
     sys.stdout.write(json.dumps(result) + "\n")
     good = load.succeeded == load.runs == options.databases and load.most_at_once <= limit and not load.overlaps
-    return 0 if good and not (result["locked"] or night.pass_runs or night.pass_files_written) else 1
+    touched = (result["locked"], night.pass_runs, night.pass_files_written, result["pass_model_requests"])
+    return 0 if good and not any(touched) else 1
 
 
 if __name__ == "__main__":

@@ -72,37 +72,41 @@ def postgres_truth(url: str) -> Truth:
     return Truth(edges, judged)
 
 
-_PG_OWN = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"
+_PG_OWN = """n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+    AND NOT EXISTS (SELECT FROM pg_depend e WHERE e.objid = {0}.oid AND e.deptype = 'e')"""
+_PG_WHOLE = "coalesce(nullif(pg_partition_root({0}), 0), {0})"
 _PG_COLUMNS = f"""
     SELECT n.nspname, c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE {_PG_OWN} AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+    WHERE {_PG_OWN.format("c")} AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
       AND a.attnum > 0 AND NOT a.attisdropped"""
 _PG_NAMES = """ARRAY(SELECT a.attname::text FROM unnest({keys}) WITH ORDINALITY AS k (number, place)
     JOIN pg_attribute a ON a.attrelid = {table} AND a.attnum = k.number ORDER BY k.place)"""
 _PG_PRIMARY_KEYS = f"""
     SELECT n.nspname, c.relname, {_PG_NAMES.format(keys="x.conkey", table="x.conrelid")}
     FROM pg_constraint x JOIN pg_class c ON c.oid = x.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE {_PG_OWN} AND x.contype = 'p' AND NOT c.relispartition"""
+    WHERE {_PG_OWN.format("c")} AND x.contype = 'p' AND NOT c.relispartition"""
 _PG_FOREIGN_KEYS = f"""
     SELECT n.nspname, c.relname, {_PG_NAMES.format(keys="x.conkey", table="x.conrelid")}, m.nspname, p.relname,
            {_PG_NAMES.format(keys="x.confkey", table="x.confrelid")}
     FROM pg_constraint x JOIN pg_class c ON c.oid = x.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_class p ON p.oid = x.confrelid JOIN pg_namespace m ON m.oid = p.relnamespace
-    WHERE {_PG_OWN} AND x.contype = 'f' AND NOT c.relispartition AND NOT p.relispartition"""
+    JOIN pg_class p ON p.oid = {_PG_WHOLE.format("x.confrelid")} JOIN pg_namespace m ON m.oid = p.relnamespace
+    WHERE {_PG_OWN.format("c")} AND x.contype = 'f' AND x.conparentid = 0 AND NOT c.relispartition"""
 _PG_VIEW_SOURCES = f"""
     SELECT DISTINCT n.nspname, v.relname, m.nspname, s.relname
     FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
     JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
-    JOIN pg_class s ON d.refclassid = 'pg_class'::regclass AND s.oid = d.refobjid AND s.oid <> v.oid
+    JOIN pg_class s ON d.refclassid = 'pg_class'::regclass AND s.oid = {_PG_WHOLE.format("d.refobjid")} AND s.oid <> v.oid
     JOIN pg_namespace m ON m.oid = s.relnamespace
-    WHERE {_PG_OWN} AND v.relkind IN ('v', 'm') AND s.relkind IN ('r', 'p', 'v', 'm', 'f')"""
+    WHERE {_PG_OWN.format("v")} AND v.relkind IN ('v', 'm') AND s.relkind IN ('r', 'p', 'v', 'm', 'f')"""
 _PG_VIEWS = f"""
     SELECT n.nspname, c.relname, pg_get_viewdef(c.oid)
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_PG_OWN} AND c.relkind IN ('v', 'm')"""
-_PG_ATTRIBUTES = """
-    SELECT c.oid, a.attnum, n.nspname, c.relname, a.attname
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE {_PG_OWN.format("c")} AND c.relkind IN ('v', 'm')"""
+_PG_ATTRIBUTES = f"""
+    SELECT a.attrelid, a.attnum, n.nspname, c.relname, a.attname
+    FROM pg_attribute a JOIN pg_class c ON c.oid = {_PG_WHOLE.format("a.attrelid")}
+    JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE a.attnum > 0"""
 
 

@@ -110,6 +110,12 @@ def test_a_message_stays_below_the_size_that_the_service_takes(receiver: Webhook
     assert "(cut; see" in receiver.received[0].text
 
 
+def test_a_long_digest_of_short_lines_stays_below_what_teams_takes(receiver: WebhookReceiver) -> None:
+    part = Part("[risky] é", (Fact("A", "日本語"),) * 10, command="x")
+    assert send(hook("teams"), replace(MESSAGE, parts=(part,) * 300)).error == ""
+    assert 5_000 < len(receiver.received[0].body) < 28_000
+
+
 @pytest.mark.parametrize("status", [500, 503, 429, 408])
 def test_a_receiver_that_is_busy_is_asked_again(receiver: WebhookReceiver, status: int) -> None:
     receiver.script = lambda number: Answer(status) if number < 3 else Answer(202)

@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from servers.openai_stub import KEY, KEY_VARIABLE, Reply, running_stub
 from servers.webhook_receiver import Answer, WebhookReceiver, running_receiver
 from system.projects import add_sqlite_database, write_project
 
@@ -19,6 +20,7 @@ from dictionary_pipeline.alerts.state import delivery_failures
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.drift.acks import acknowledge
+from dictionary_pipeline.drift.holding import pending
 from dictionary_pipeline.drift.reading import published_entries
 from dictionary_pipeline.orchestration.alert_sensors import build_alert_sensors
 from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
@@ -130,12 +132,34 @@ def test_drift_is_told_once_and_no_more_after_it_is_acknowledged(
     assert item["changes"][0]["before"] == "TEXT"
     assert item["command"] == 'data_dictionary drift ack one --all --reason "..."'
     assert item["run_url"].startswith("https://dagster.example.com/runs/")
-    assert "describes the new schema since 20" in item["facts"]["Dictionary"]
+    assert "the old one is no longer served" in item["facts"]["Dictionary"]
     config = current_project().databases["one"]
     store = database_store(config, project)
     acknowledge(store, [entry.key for entry in published_entries(store)], "me", "planned", datetime.now(UTC))
     shutil.rmtree(project / "published" / ".state")
     assert sensors.tick("drift_alerts") == "Nothing to tell."
+
+
+def test_held_drift_is_told_with_the_age_of_what_is_served(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver
+) -> None:
+    file = add_sqlite_database(project, "one", 2)
+    file.write_text(file.read_text() + "drift:\n  on_breaking: hold\n")
+    publish("one")
+    alter(project / "one.db", "ALTER TABLE t1 DROP COLUMN name")
+    publish("one")
+    assert sensors.tick("drift_alerts") == "1 alerts sent."
+    [item] = receiver.received[0].document["items"]
+    assert item["facts"]["Dictionary"].startswith("held: the one of 20")
+    assert "is still served, 0 min old" in item["facts"]["Dictionary"]
+    assert sensors.tick("drift_alerts") == "Nothing to tell."
+    store = database_store(current_project().databases["one"], project)
+    held = pending(store)
+    assert held is not None
+    acknowledge(store, [entry.key for entry in held.entries], "me", "planned", datetime.now(UTC))
+    publish("one")
+    assert sensors.tick("drift_alerts") == "Nothing to tell."
+    assert len(receiver.received) == 1
 
 
 def test_new_columns_alone_alert_nobody(project: Path, sensors: Sensors, receiver: WebhookReceiver) -> None:
@@ -298,6 +322,32 @@ def test_a_silent_database_is_told_once_and_so_is_its_return(
     sensors.tick("failure_alerts")
     sensors.tick("failure_alerts")
     assert [event for event, _, _ in told(receiver)] == ["failure", "recovery"]
+
+
+def test_a_language_model_that_is_away_is_one_message_for_all_databases(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    with running_stub() as model:
+        (project / "dbt_like_configs" / "project.yml").write_text(
+            f"{ALERTS}model:\n  provider: compatible\n  model: stub\n  base_url: {model.url}\n"
+            f"  api_key_env: {KEY_VARIABLE}\n  max_retries: 0\n"
+        )
+        model.script = lambda asked: Reply(status=503)
+        for name in ("one", "two"):
+            add_sqlite_database(project, name, 1)
+            publish(name)
+        assert sensors.tick("failure_alerts") == "1 alerts sent."
+        assert sensors.tick("failure_alerts") == "Nothing to tell."
+        assert told(receiver) == [
+            ("failure", "failed", f"language model stub at {model.url} does not answer: 2 databases")
+        ]
+        assert KEY not in receiver.received[0].text
+        model.script = lambda asked: None
+        for name in ("one", "two"):
+            publish(name)
+        assert sensors.tick("failure_alerts") == "1 alerts sent."
+    assert told(receiver)[-1][0] == "recovery"
 
 
 def forget_pauses(sensors: Sensors) -> None:

@@ -16,6 +16,7 @@ from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.engines.sqlite import SQLiteEngine
 from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
+from dictionary_pipeline.orchestration.jobs import CHANGED_ONLY
 from dictionary_pipeline.orchestration.probing import Budget, ProbePool
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE, current_project
 from dictionary_pipeline.pipeline import run_database
@@ -75,6 +76,7 @@ def test_only_a_changed_schema_is_requested_and_only_once(project: Path, sensor:
     alter(project / "one.db", "ALTER TABLE t0 ADD COLUMN extra TEXT")
     [request] = sensor.tick()
     assert request.partition_key == "one"
+    assert request.run_config == CHANGED_ONLY
     assert sensor.tick() == []
     sensor.publish("one")
     assert sensor.tick() == []

@@ -272,3 +272,15 @@ def test_what_is_not_known_to_be_undone_stays_held(held: Held, monkeypatch: pyte
 
 def _everything(folder: Path) -> str:
     return "".join(path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file())
+
+
+def test_most_tables_gone_at_once_is_held_although_breaking_drift_is_published(held: Held) -> None:
+    held.settings = DriftSettings()
+    held.change("CREATE TABLE a (id INTEGER); CREATE TABLE b (id INTEGER)")
+    assert held.status() == "published"
+    held.change("DROP TABLE shop; DROP TABLE a; DROP TABLE b")
+    summary = held.run()
+    assert summary.held
+    assert any("3 of 4 tables and views are gone" in warning for warning in summary.warnings)
+    held.settings = DriftSettings(on_suspicious="publish")
+    assert held.status() == "published"

@@ -6,11 +6,13 @@ import json
 import sqlite3
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from dictionary_pipeline import drifting
 from dictionary_pipeline.config.resolved import ColumnRule, ConnectionSpec, DatabaseConfig, PrivacyPolicy, Selection
 from dictionary_pipeline.errors import StoreError
+from dictionary_pipeline.orchestration.metadata import stage_metadata
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.stages import publish as publish_stage
@@ -165,3 +167,25 @@ def test_a_newly_withheld_column_disappears_from_the_log(database: Database) -> 
     [line] = database.lines()
     assert line["kind"] == "default_changed"
     assert "odd" not in str(line["before"]) + str(line["after"])
+
+
+def test_the_drift_report_is_a_markdown_table_and_counts_are_there_when_nothing_changed(database: Database) -> None:
+    summary = database.run()
+    assert summary.reports[-1].texts == {}
+    assert summary.reports[-1].metrics["drift_changes"] == 0
+    database.execute("ALTER TABLE shop DROP COLUMN note")
+    report = database.run().reports[-1].texts["drift_report"]
+    assert "| severity | change | object | before | after | used by |\n| --- |" in report
+    assert "| breaking | column_removed | main.shop.note | TEXT |" in report
+
+
+def test_a_long_drift_report_is_cut_at_a_line(database: Database) -> None:
+    database.run()
+    database.execute(";".join(f"CREATE TABLE {'t' * 60}{number} (id INTEGER)" for number in range(400)))
+    summary = database.run()
+    report = summary.reports[-1].texts["drift_report"]
+    assert len(report) < 13_000
+    assert report.endswith("... cut; `data_dictionary drift` lists all 400 changes.")
+    value = stage_metadata(summary.reports[-1])["drift_report"]
+    assert isinstance(value, dg.MarkdownMetadataValue)
+    assert value.value == report

@@ -64,3 +64,22 @@ def test_descriptions_tell_what_people_wrote_the_statement_and_allowed_values(
 
     assert {title: texts[title] for title in expected["descriptions"]} == expected["descriptions"]
     assert set(expected["sentences"]) <= set(pl.read_parquet(graph / "edges.parquet")["description"])
+
+
+def test_columns_come_into_the_graphrag_files_when_configured_and_cost_more_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(make_project("shifts", tmp_path))
+    graph = tmp_path / "published" / "shifts" / "graph"
+    calls, types = [], []
+    for granularity in ("table", "column"):
+        (tmp_path / "dbt_like_configs" / "project.yml").write_text(f"graph: {{granularity: {granularity}}}\n")
+        with pytest.raises(SystemExit):
+            main(["run", "shifts", "--json"])
+        summary = json.loads(capsys.readouterr().out)
+        calls.append(summary["stages"]["knowledge_graph"]["report_calls_at_most"])
+        types.append(set(pl.read_parquet(graph / "output" / "entities.parquet")["type"]))
+        assert f"Expect 1\nto about {calls[-1]} report calls" in (graph / "README.md").read_text()
+
+    assert types == [{"SQLTABLE", "SQLVIEW"}, {"SQLTABLE", "SQLVIEW", "SQLCOLUMN"}]
+    assert calls[0] < calls[1]

@@ -231,7 +231,7 @@ def test_a_kept_file_that_is_not_json_is_named_by_import(run: Run, bundle: Path)
 
 def test_a_hand_edit_that_is_not_kept_is_named_by_import(run: Run, bundle: Path) -> None:
     code, _, err = run("import", ".state/hand_edits/schema_store/main.none.json", "shop")
-    assert (code, "no schema store is here" in err) == (2, True)
+    assert (code, "no hand edit is kept there" in err) == (2, True)
 
 
 def test_a_restored_bundle_keeps_edits_too(run: Run, bundle: Path) -> None:

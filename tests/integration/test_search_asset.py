@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,13 +11,13 @@ import pytest
 from servers.search_stub import KEY, KEY_VARIABLE, Answer, Call, SearchStub, running_search
 from system.projects import add_sqlite_database, write_project
 
-from dictionary_pipeline.definitions import search_assets
-from dictionary_pipeline.orchestration.assets import asset_key, stage_assets
-from dictionary_pipeline.orchestration.jobs import refresh_dictionary
+from dictionary_pipeline import definitions
+from dictionary_pipeline.orchestration.assets import asset_key
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE
-from dictionary_pipeline.orchestration.resources import RefreshOptions
 from dictionary_pipeline.publishing.search import service
 from dictionary_pipeline.stages import STAGES
+
+Location = Callable[[], dg.Definitions]
 
 
 @pytest.fixture
@@ -40,17 +41,20 @@ def stub(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         yield stub
 
 
-def refresh(**options: bool) -> dg.ExecuteInProcessResult:
-    """Run the job of a code location that was loaded now."""
-    location = dg.Definitions(
-        assets=[*stage_assets, *search_assets()],
-        jobs=[refresh_dictionary],
-        resources={"refresh_options": RefreshOptions()},
-        executor=dg.in_process_executor,
-    )
+@pytest.fixture
+def location(project: Path) -> Iterator[Location]:
+    """Loads the code location as it would be loaded now, and puts back the one that other tests use."""
+    before = dict(vars(definitions))
+    yield lambda: importlib.reload(definitions).defs
+    vars(definitions).update(before)
+
+
+def refresh(load: Location, **options: bool) -> dg.ExecuteInProcessResult:
+    """Run the job of a code location that is loaded now."""
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("databases", ["x"])
-        return location.resolve_job_def("refresh_dictionary").execute_in_process(
+        job = load().resolve_job_def("refresh_dictionary")
+        return job.execute_in_process(
             instance=instance,
             partition_key="x",
             raise_on_error=False,
@@ -61,15 +65,16 @@ def refresh(**options: bool) -> dg.ExecuteInProcessResult:
         )
 
 
-def test_without_search_there_are_the_six_assets_only(project: Path) -> None:
-    assert search_assets() == []
-    assert [event.asset_key for event in refresh().get_asset_materialization_events()] == [
+def test_without_search_there_are_the_six_assets_only(location: Location) -> None:
+    assert [event.asset_key for event in refresh(location).get_asset_materialization_events()] == [
         asset_key(stage.name) for stage in STAGES
     ]
 
 
-def test_a_refresh_pushes_what_it_published_and_a_second_sends_no_document(stub: SearchStub) -> None:
-    result = refresh()
+def test_a_refresh_pushes_what_it_published_and_a_second_sends_no_document(
+    stub: SearchStub, location: Location
+) -> None:
+    result = refresh(location)
     assert result.success
     *_, event = result.get_asset_materialization_events()
     assert event.asset_key == asset_key("search_index")
@@ -79,27 +84,29 @@ def test_a_refresh_pushes_what_it_published_and_a_second_sends_no_document(stub:
         True
     ]
     stub.forget_calls()
-    *_, again = refresh().get_asset_materialization_events()
+    *_, again = refresh(location).get_asset_materialization_events()
     assert again.materialization.metadata["status"].value == "unchanged"
     assert stub.sent == []
 
 
-def test_a_dry_run_and_a_database_that_opted_out_push_nothing(project: Path, stub: SearchStub) -> None:
-    assert refresh().success
+def test_a_dry_run_and_a_database_that_opted_out_push_nothing(
+    project: Path, stub: SearchStub, location: Location
+) -> None:
+    assert refresh(location).success
     stub.forget_calls()
-    assert refresh(dry_run=True).success
+    assert refresh(location, dry_run=True).success
     file = project / "dbt_like_configs/databases/x.yml"
     file.write_text(f"{file.read_text()}search: {{enabled: false}}\n")
-    assert refresh().success
+    assert refresh(location).success
     assert stub.calls == []
 
 
 def test_a_refused_key_fails_the_push_once_and_a_refused_document_is_a_warning(
-    stub: SearchStub, monkeypatch: pytest.MonkeyPatch
+    stub: SearchStub, location: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert refresh().success
+    assert refresh(location).success
     monkeypatch.setenv(KEY_VARIABLE, "canary-wrong-key")
-    result = refresh()
+    result = refresh(location)
     assert not result.success
     [failed] = [event for event in result.all_events if event.is_step_failure]
     told = failed.step_failure_data.user_failure_data
@@ -111,7 +118,7 @@ def test_a_refused_key_fails_the_push_once_and_a_refused_document_is_a_warning(
     stub.documents.clear()
     stub.indexes.clear()
     stub.script = _refusing_one(stub)
-    result = refresh()
+    result = refresh(location)
     assert result.success
     failing = [check.check_name for check in result.get_asset_check_evaluations() if not check.passed]
     assert failing == ["everything_was_pushed"]

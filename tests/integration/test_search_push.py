@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from servers.embedding_stub import TOKENS, EmbeddingStub, running_embeddings
 from servers.search_stub import KEY, KEY_VARIABLE, TOKEN, Answer, Call, SearchStub, running_search
 from system.projects import write_project
 
+from dictionary_pipeline import open_bundle
 from dictionary_pipeline.cli import main
 from dictionary_pipeline.config.search_settings import QUERY_CACHE, SCHEMA_STORE, VALUE_STORE
 from dictionary_pipeline.publishing.search import service
@@ -35,11 +37,17 @@ class Shop:
     """A project folder with databases that are pushed to the double."""
 
     folder: Path
-    stub: SearchStub
+    search: SearchStub | None
+
+    @property
+    def stub(self) -> SearchStub:
+        """The double."""
+        assert self.search is not None
+        return self.search
 
     def configure(self, more: str = "", *, login: str = f"api_key_env: {KEY_VARIABLE}") -> None:
         """Write `project.yml`; `more` continues the `search:` section."""
-        text = f"search:\n  endpoint: {self.stub.endpoint}\n  {login}\n{more}"
+        text = f"search:\n  endpoint: {self.stub.endpoint}\n  automatic: false\n  {login}\n{more}"
         (self.folder / "dbt_like_configs/project.yml").write_text(text)
 
     def add(self, name: str, script: str = SCRIPT, yaml: str = "") -> None:
@@ -81,16 +89,26 @@ class Shop:
         return sorted((item.get("Dictionary", ""), item["FQN"]) for item in self.stub.documents[index].values())
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose database `shop` is published, to be copied."""
+    folder = tmp_path_factory.mktemp("published") / "project"
+    write_project(folder)
+    project = Shop(folder, None)
+    (folder / "dbt_like_configs/project.yml").write_text("search: {endpoint: 'https://no.one', automatic: false}\n")
+    project.add("shop")
+    assert project.call("run") == 0
+    return folder
+
+
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def shop(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     with running_search(tmp_path) as stub:
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(stub.certificate))
         monkeypatch.setenv(KEY_VARIABLE, KEY)
         monkeypatch.setattr(service, "_PATIENCE", (0.0,) * 5)
-        project = Shop(tmp_path / "project", stub)
-        write_project(project.folder)
+        project = Shop(shutil.copytree(published, tmp_path / "project"), stub)
         project.configure()
-        project.add("shop")
         yield project
 
 
@@ -104,7 +122,6 @@ def cached(question: str, sql: str, *entities: str) -> dict[str, Any]:
 def test_a_first_push_makes_the_indexes_and_sends_all_and_a_second_sends_no_document(
     shop: Shop, capsys: Output
 ) -> None:
-    shop.refresh()
     capsys.readouterr()
     assert shop.push() == 0
     # 3 tables; customer.city has 3 values, customer.segment 2, region.name 2
@@ -126,8 +143,25 @@ def test_a_first_push_makes_the_indexes_and_sends_all_and_a_second_sends_no_docu
     assert shop.state("shop").read_bytes() == state
 
 
+def test_a_run_pushes_what_it_published_unless_told_otherwise(shop: Shop, capsys: Output) -> None:
+    assert shop.call("run") == 0
+    assert shop.stub.calls == []
+    project = shop.folder / "dbt_like_configs/project.yml"
+    project.write_text(project.read_text().replace("automatic: false", "automatic: true"))
+    assert shop.call("run", "--dry-run") == 0
+    assert shop.stub.calls == []
+    capsys.readouterr()
+    assert shop.call("run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["database"] == "shop"
+    assert len(shop.tables()) == 3
+    shop.stub.script = lambda call: Answer(403)
+    assert shop.call("run") == 3
+    said = capsys.readouterr()
+    assert "published" in said.out or "unchanged" in said.out
+    assert f"error: shop is published, but not pushed: {shop.stub.endpoint}: the key in" in said.err
+
+
 def test_a_rerun_that_publishes_the_same_sends_no_document(shop: Shop) -> None:
-    shop.refresh()
     assert shop.push() == 0
     assert shop.call("run", "--force", "all") == 0
     assert shop.push("shop") == 0
@@ -135,7 +169,6 @@ def test_a_rerun_that_publishes_the_same_sends_no_document(shop: Shop) -> None:
 
 
 def test_only_what_changed_is_sent_and_only_what_is_gone_is_deleted(shop: Shop, capsys: Output) -> None:
-    shop.refresh()
     shop.push()
     shop.sql("shop", "DROP TABLE region; ALTER TABLE orders ADD note INTEGER; DELETE FROM customer WHERE id = 3;")
     shop.refresh()
@@ -173,7 +206,6 @@ def test_databases_share_an_index_and_only_their_own_documents_are_deleted(shop:
 
 @pytest.mark.parametrize("damage", ["lost", "damaged", "killed"])
 def test_without_its_state_a_push_asks_the_index_and_leaves_nothing_that_is_gone(shop: Shop, damage: str) -> None:
-    shop.refresh()
     shop.push()
     shop.sql("shop", "DROP TABLE region")
     shop.refresh()
@@ -193,7 +225,6 @@ def test_without_its_state_a_push_asks_the_index_and_leaves_nothing_that_is_gone
 
 
 def test_an_index_that_was_deleted_is_filled_again(shop: Shop) -> None:
-    shop.refresh()
     shop.push()
     del shop.stub.indexes[VALUES], shop.stub.documents[VALUES]
     assert shop.push() == 0
@@ -203,11 +234,11 @@ def test_an_index_that_was_deleted_is_filled_again(shop: Shop) -> None:
 
 def test_requests_hold_a_thousand_documents_at_most(shop: Shop) -> None:
     rows = ", ".join(f"({number}, 'place {number % 1300}')" for number in range(2600))
-    shop.add("shop", f"CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO place VALUES {rows};")
-    file = shop.folder / "dbt_like_configs/databases/shop.yml"
+    shop.add("big", f"CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO place VALUES {rows};")
+    file = shop.folder / "dbt_like_configs/databases/big.yml"
     file.write_text(file.read_text() + "limits: {max_values: 5000}\nvalue_store: {include: [name]}\n")
-    shop.refresh()
-    assert shop.push() == 0
+    shop.refresh("big")
+    assert shop.push("big") == 0
     assert [len(call.documents) for call in shop.stub.calls if call.documents] == [1, 1000, 300]
 
 
@@ -216,7 +247,6 @@ def first_key(shop: Shop, fqn: str) -> str:
 
 
 def test_of_a_batch_that_failed_in_part_only_that_part_is_sent_again(shop: Shop) -> None:
-    shop.refresh()
     shop.push()
     key = first_key(shop, "main.orders")
     shop.stub.document_faults[key] = [503, 409]
@@ -227,7 +257,6 @@ def test_of_a_batch_that_failed_in_part_only_that_part_is_sent_again(shop: Shop)
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_service_is_asked_again(shop: Shop, status: int) -> None:
-    shop.refresh()
     busy = [Answer(status, headers={"Retry-After": "0"})] * 3
     shop.stub.script = lambda call: busy.pop() if call.documents and busy else None
     assert shop.push() == 0
@@ -235,7 +264,6 @@ def test_a_busy_service_is_asked_again(shop: Shop, status: int) -> None:
 
 
 def test_a_document_that_is_refused_is_named_and_tried_again_by_the_next_push(shop: Shop, capsys: Output) -> None:
-    shop.refresh()
     shop.push()
     value = next(key for key, item in shop.stub.documents[VALUES].items() if item["Value"] == "Canary-on-Sea")
     shop.stub.document_faults[value] = [400]
@@ -249,7 +277,6 @@ def test_a_document_that_is_refused_is_named_and_tried_again_by_the_next_push(sh
 
 
 def test_a_push_that_fails_half_way_goes_on_where_it_stopped(shop: Shop, capsys: Output) -> None:
-    shop.refresh()
     shop.stub.script = lambda call: Answer(503) if call.documents and call.index == VALUES else None
     capsys.readouterr()
     assert shop.push() == 1
@@ -264,7 +291,6 @@ def test_a_push_that_fails_half_way_goes_on_where_it_stopped(shop: Shop, capsys:
 
 
 def test_an_answer_that_was_lost_does_no_harm(shop: Shop) -> None:
-    shop.refresh()
 
     def lose(call: Call) -> Answer | None:
         if call.documents and not lost:
@@ -280,7 +306,6 @@ def test_an_answer_that_was_lost_does_no_harm(shop: Shop) -> None:
 
 
 def test_drift_drops_the_cached_queries_that_touch_what_changed(shop: Shop, capsys: Output) -> None:
-    shop.refresh()
     shop.push()
     queries = [
         cached("q1", "SELECT city FROM main.customer", "main.customer"),
@@ -303,7 +328,6 @@ def test_drift_drops_the_cached_queries_that_touch_what_changed(shop: Shop, caps
 
 
 def test_a_newly_withheld_column_disappears_from_index_and_cached_samples(shop: Shop) -> None:
-    shop.refresh()
     shop.push()
     shop.stub.documents[CACHE] = {
         query["Id"]: query
@@ -341,7 +365,6 @@ def test_an_index_of_the_predecessor_is_extended_and_keeps_what_it_has(shop: Sho
         "fields": [{"name": "Id", "type": "Edm.String", "key": True, "retrievable": False}],
     }
     shop.stub.documents[CACHE] = {}
-    shop.refresh()
     assert shop.push() == 0
     index = shop.stub.indexes[ENTITIES]
     fields = {item["name"]: item for item in index["fields"]}
@@ -365,7 +388,6 @@ def test_an_index_whose_fields_do_not_fit_is_a_clear_error(
     shop: Shop, capsys: Output, field: dict[str, Any], what: str
 ) -> None:
     shop.stub.indexes[ENTITIES] = predecessor_index([field])
-    shop.refresh()
     capsys.readouterr()
     assert shop.push() == 1
     said = capsys.readouterr().err
@@ -383,35 +405,34 @@ def test_what_cannot_work_is_one_line_that_says_what_to_do(
         assert KEY not in said and len(said.splitlines()) == 1, said
         return code, said
 
-    assert error() == (
+    shop.add("later")
+    assert error("later") == (
         2,
-        f"error: shop: {shop.folder}/published/shop: nothing is published yet that could be pushed. "
-        "Run `data_dictionary run shop` first.",
+        f"error: later: {shop.folder}/published/later: nothing is published yet that could be pushed. "
+        "Run `data_dictionary run later` first.",
     )
     assert error("nope")[0] == 2
-    shop.refresh()
     monkeypatch.setenv(KEY_VARIABLE, "wrong")
-    code, said = error()
+    code, said = error("shop")
     assert code == 1 and f"the key in {KEY_VARIABLE} was refused. Copy an admin key" in said
     monkeypatch.delenv(KEY_VARIABLE)
-    code, said = error()
+    code, said = error("shop")
     assert code == 2 and f"the environment variable {KEY_VARIABLE} is not set" in said
     monkeypatch.setenv(KEY_VARIABLE, "")
-    assert error()[0] == 2
+    assert error("shop")[0] == 2
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     (shop.folder / "dbt_like_configs/project.yml").write_text(
         f"search: {{endpoint: 'https://127.0.0.1:1', api_key_env: {KEY_VARIABLE}}}\n"
     )
-    code, said = error()
+    code, said = error("shop")
     assert code == 1 and "the search service cannot be reached. Check 'endpoint'" in said
     (shop.folder / "dbt_like_configs/project.yml").write_text("{}\n")
     monkeypatch.delenv("AIService__AzureSearchOptions__Endpoint", raising=False)
-    code, said = error()
+    code, said = error("shop")
     assert code == 2 and "no search service is configured. Add 'search:" in said
 
 
 def test_one_database_that_cannot_be_pushed_costs_no_other(shop: Shop, capsys: Output) -> None:
-    shop.refresh()
     shop.add("later")  # never run
     shop.add("private", yaml="search: {enabled: false}\n")
     assert shop.push() == 2
@@ -428,13 +449,13 @@ def test_the_variables_of_the_predecessor_are_enough(shop: Shop, monkeypatch: py
     monkeypatch.setenv("AIService__AzureSearchOptions__Key", KEY)
     monkeypatch.setenv("AIService__AzureSearchOptions__Text2SqlSchemaStore__Index", "their-schemas")
     shop.refresh()
-    assert not (shop.folder / "published/shop/exports").exists()  # an unconfigured bundle stays as it was
+    paths = open_bundle(shop.folder / "published/shop").paths
+    assert not any(path.startswith("exports/azure") for path in paths)  # an unconfigured bundle stays as it was
     assert shop.push() == 0
     assert set(shop.stub.indexes) == {"their-schemas", VALUES, CACHE}
 
 
 def test_values_can_be_left_out_and_go_when_they_are(shop: Shop) -> None:
-    shop.refresh()
     shop.push()
     shop.configure("  column_values: false\n")
     assert shop.push() == 0

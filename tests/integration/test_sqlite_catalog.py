@@ -240,3 +240,19 @@ def test_the_probe_moves_with_structure_but_not_with_data(tmp_path: Path) -> Non
     first = after("CREATE TABLE t (a)")
     assert after("INSERT INTO t VALUES (1), (2)") == first
     assert after("ALTER TABLE t ADD COLUMN b") != first
+
+
+def test_the_probe_tells_a_rebuilt_file_and_is_not_moved_by_maintenance(tmp_path: Path) -> None:
+    probes = []
+    for script in (
+        "CREATE TABLE t (a)",
+        "CREATE TABLE t (a); INSERT INTO t VALUES (1); ANALYZE; VACUUM",
+        "CREATE TABLE t (b)",
+    ):
+        path = tmp_path / f"{len(probes)}.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(script)
+        engine = engine_on("sqlite", path)
+        with engine.open() as session:
+            probes.append(engine.probe(session))
+    assert probes[0] == probes[1] != probes[2]

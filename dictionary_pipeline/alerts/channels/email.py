@@ -35,8 +35,8 @@ def send(settings: ChannelSettings, message: Message) -> str:
         with _connected(server, settings.timeout_seconds) as client:
             if server.user:
                 client.login(server.user, password)
-            client.send_message(mail(server, message))
-        return _DELIVERED
+            refused = client.send_message(mail(server, message))
+        return f"{_DELIVERED}, {len(refused)} recipients refused" if refused else _DELIVERED
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _ in error.recipients.values()]
         failure = _refused(settings, "the server refuses every recipient", codes[0] if codes else 550)

@@ -12,8 +12,10 @@ from dictionary_pipeline.alerts.message import Message, bounded_text
 from dictionary_pipeline.alerts.posting import post
 from dictionary_pipeline.config.alert_settings import ChannelSettings
 
-_LIMIT = 12_000
-"""Characters; Teams refuses messages of more than 28 kB."""
+_LIMITS = (12_000, 6_000, 3_000, 1_000, 300)
+"""Characters of text to try: many short lines, or letters of several bytes, take more room."""
+_MAX_BYTES = 24_000
+"""Teams refuses messages of more than 28 kB."""
 _COLORS = {"breaking": "attention", "failed": "attention", "risky": "warning", "resolved": "good"}
 
 
@@ -23,12 +25,13 @@ def send(settings: ChannelSettings, message: Message) -> str:
     Raises:
         ConfigurationError, DeliveryFailed: see `posting.post`.
     """
-    return post(settings, jsontext.compact(card(message)).encode())
+    bodies = (jsontext.compact(card(message, limit)).encode() for limit in _LIMITS)
+    return post(settings, next(body for body in bodies if len(body) <= _MAX_BYTES))
 
 
-def card(message: Message) -> dict[str, Any]:
+def card(message: Message, limit: int) -> dict[str, Any]:
     """The message as Teams takes it: https://adaptivecards.io/explorer/RichTextBlock.html."""
-    title, *lines = bounded_text(message, _LIMIT).splitlines()
+    title, *lines = bounded_text(message, limit).splitlines()
     color = _COLORS.get(message.severity, "default")
     content: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ _ENDINGS = {
     "content_filter": "the provider's content filter stopped the answer",
     "length": "the answer was cut at its greatest length",
 }
+_OUTAGE = 3
+"""Batches in a row that get no answer before the server counts as away."""
 _NO_FORMAT = "the answer is not in the format that was asked for"
 
 
@@ -47,6 +50,8 @@ class Interview:
     def __init__(self, client: PaidClient, prompts: Prompts) -> None:
         self._client = client
         self._prompts = prompts
+        self._lock = threading.Lock()
+        self._in_a_row = 0
         self.stop: DictionaryError | None = None
         """Why nothing further is asked."""
 
@@ -62,7 +67,15 @@ class Interview:
             outcome.limit = reached.limit
         except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
             outcome.error = error
+        self._watch(outcome.error)
         return outcome
+
+    def _watch(self, error: DictionaryError | None) -> None:
+        """Stop asking when the server is away or refuses everything."""
+        with self._lock:
+            self._in_a_row = self._in_a_row + 1 if error else 0
+            if self._in_a_row >= _OUTAGE or isinstance(error, QuotaUsedUp):
+                self.stop = error
 
     def _ask(self, batch: Batch, outcome: Outcome) -> None:
         prompt = messages(batch, self._prompts)

@@ -13,7 +13,7 @@ import unicodedata
 from dictionary_pipeline.enrichment.model.texts import clean
 
 _RECORD = re.compile(
-    r"<\s?\|{1,2}|\|{1,2}\s?>|\{(?:tuple|record|completion)_delimiter"
+    r"<\||\|>|< ?\|{1,2} ?>|\{(?:tuple|record|completion)_delimiter"
     r"|[\"'](?:entity|entities|relationships?)[\"']\s*[:<,]"
     r"|[\"']type[\"']\s*:\s*[\"'](?-i:[A-Z_]{3,})[\"']",
     re.IGNORECASE,
@@ -24,10 +24,11 @@ _ADDRESS = re.compile(
     r"|\b(?:add|create|insert|emit|output|return|extract|invent)\b.{0,30}\b(?:entit(?:y|ies)|relationships?|edges?|nodes?)\b"
     r".{0,20}\b(?:called|named|of type|to the (?:answer|graph|output))\b"
     r"|^\W*(?:system|assistant)\s*:|\bjailbr|\breveal\b.{0,30}\b(?:prompt|instructions?|key)\b"
-    r"|^\W*(?:respond|reply|answer|output|print|say)\b.{0,20}\b(?:only|exactly|with)\b|\bpretend (?:that|to|you)\b",
+    r"|^\W*(?:respond|reply|answer|output|print|say)\b.{0,20}\b(?:only|exactly)\b|^\W*(?:respond|reply|answer) with\b"
+    r"|\bpretend (?:that|to|you)\b",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_MARKS = re.compile(r"#{2,}|`{3,}|~{3,}|\*{3,}|-{3,}|={3,}")
+_MARKS = re.compile(r"#{2,}|`{3,}|~{3,}|-{3,}|={3,}")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 

@@ -27,7 +27,9 @@ def entity_frame(resolution: Resolution) -> pl.DataFrame:
             "title": entity.title,
             "type": entity.type,
             "qualified_name": entity.name,
-            "description": _joined(f"{_noun(entity.type)} {entity.name}.", (m.description for m in entity.mentions)),
+            "description": _joined(
+                _sentence(f"{_noun(entity.type)} {entity.name}"), (mention.description for mention in entity.mentions)
+            ),
             "is_stub": False,
             "text_units": sorted({mention.unit for mention in entity.mentions}),
         }

@@ -10,7 +10,7 @@ from datetime import date
 from dictionary_pipeline.config.graph_settings import GraphSettings
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore, Usage
-from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable
 from dictionary_pipeline.enrichment.model.outcome import Status
 from dictionary_pipeline.enrichment.model.paying import PaidClient
 from dictionary_pipeline.errors import DictionaryError
@@ -22,8 +22,6 @@ from dictionary_pipeline.extraction.business.records import Found
 from dictionary_pipeline.extraction.business.units import TextUnit
 from dictionary_pipeline.problems import Problem
 
-_OUTAGE = 3
-"""Requests in a row that get no answer before the server counts as away."""
 _HINT = "What was found in it before is kept, and it is asked about again by the next run."
 
 
@@ -100,7 +98,6 @@ class _Reader:
         self._kept = {key: kept for key, kept in loaded.items() if kept is not None}
         self._statuses = {unit.key: self._first_status(unit) for unit in units}
         self._problems: list[Problem] = []
-        self._in_a_row = 0
         self._answered = 0
         self._failure: DictionaryError | None = None
 
@@ -124,7 +121,6 @@ class _Reader:
         asked = list(batches(self.stale, terms.settings))
         for done, outcome in enumerate(self._ask_all(interview, asked), start=1):
             self._take(outcome)
-            self._watch(outcome, interview)
             terms.on_batch(done, len(asked))
         is_outage = interview.stop is not None or self._answered == 0
         if terms.may_retry and is_outage and isinstance(self._failure, ModelUnavailable):
@@ -157,37 +153,18 @@ class _Reader:
 
     def _take(self, outcome: Outcome) -> None:
         """Keep what was answered, and note what was not."""
-        for unit in outcome.batch.units:
-            key = unit.key
+        stage = self._terms.stage
+        for key in (unit.key for unit in outcome.batch.units):
             if key in outcome.found:
                 self._kept[key] = Kept(self._hashes[key], outcome.found[key], key not in outcome.open)
                 save_kept(self._terms.store, key, self._kept[key])
-                self._statuses[key] = Status.PARTIAL if key in outcome.open else Status.ASKED
             elif key in outcome.faults:
-                self._statuses[key] = Status.FAILED
-                self._problems.append(Problem(key, self._terms.stage, None, outcome.faults[key], _HINT))
-            elif outcome.is_stopped:
-                self._statuses[key] = Status.STOPPED
-            elif outcome.limit is not None:
-                self._statuses[key] = Status.SKIPPED_BUDGET
-            else:
-                self._statuses[key] = Status.FAILED
-        if outcome.error is not None:
-            lacking = [u.key for u in outcome.batch.units if u.key not in outcome.found or u.key in outcome.open]
-            more = f" and {len(lacking) - 1} more texts" if len(lacking) > 1 else ""
-            problem = outcome.error.as_problem(lacking[0] if lacking else self._terms.database, self._terms.stage)
-            self._problems.append(problem._replace(message=f"{problem.message}{more and f'; it{more} were not read'}"))
-
-    def _watch(self, outcome: Outcome, interview: Interview) -> None:
-        """Stop asking when the server is away or refuses everything."""
+                self._problems.append(Problem(key, stage, None, outcome.faults[key], _HINT))
+            elif outcome.error is not None:
+                self._problems.append(outcome.error.as_problem(key, stage))
+            self._statuses[key] = _status(key, outcome)
         self._answered += bool(outcome.found)
-        if outcome.error is None:
-            self._in_a_row = 0
-            return
-        self._failure = outcome.error
-        self._in_a_row += 1
-        if self._in_a_row >= _OUTAGE or isinstance(outcome.error, QuotaUsedUp):
-            interview.stop = outcome.error
+        self._failure = outcome.error or self._failure
 
     def _name_stopped(self, interview: Interview) -> None:
         stopped = sum(status is Status.STOPPED for status in self._statuses.values())
@@ -195,3 +172,12 @@ class _Reader:
         if reason is not None and stopped:
             what = f"{reason.what}; {stopped} more texts were not asked about"
             self._problems.append(Problem(self._terms.database, self._terms.stage, reason.code, what, reason.fix or ""))
+
+
+def _status(key: str, outcome: Outcome) -> Status:
+    """How reading a unit ended."""
+    if key in outcome.found:
+        return Status.PARTIAL if key in outcome.open else Status.ASKED
+    if outcome.is_stopped:
+        return Status.STOPPED
+    return Status.FAILED if key in outcome.faults or outcome.limit is None else Status.SKIPPED_BUDGET

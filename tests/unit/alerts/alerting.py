@@ -61,7 +61,9 @@ def failure(
 
 def failing(*failures: Failure, places: dict[str, Place] | None = None) -> list[Topic]:
     """Topics of failures; without places every database is on the server `db1:5432`."""
-    known = places or {item.database: Place("db1:5432", "user u on db1:5432", "gpt", "published") for item in failures}
+    known = places or {
+        item.database: Place("server db1:5432", "user u on server db1:5432", "gpt", "published") for item in failures
+    }
     return list(failure_topics(failures, known, {}, "http://dagster", NOW))
 
 

@@ -130,7 +130,7 @@ def test_the_end_of_a_failure_is_told_once() -> None:
         told.tick(failing(failure("a"), failure("b")), now)
     assert told.tick([], NOW + 600) == []
     [subject] = told.tick([], NOW + 630)
-    assert subject == "resolved [resolved] resolved: server db1:5432 is unreachable: 2 databases"
+    assert subject == "resolved [resolved] server db1:5432 is unreachable: 2 databases"
     assert told.tick([], NOW + 660) == []
     assert not told.state.records
 

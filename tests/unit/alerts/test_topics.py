@@ -26,7 +26,7 @@ def test_drift_says_stage_object_cause_before_after_state_of_the_dictionary_and_
         "used by view app.v",
         "Stage: published_dictionary",
         f"first seen {STAMP} by run run-1",
-        f"Dictionary: describes the new schema since {STAMP}",
+        f"Dictionary: the one of {STAMP} describes the new schema; the old one is no longer served",
         'Command: data_dictionary drift ack sales --all --reason "..."',
         "Run: https://d.example.com/runs/run-1",
     ):
@@ -96,7 +96,7 @@ def test_servers_on_one_host_are_told_apart_by_their_port() -> None:
 
 def test_a_place_names_user_and_model_but_no_secret() -> None:
     place = place_of(connected("a", port=5432))
-    assert place.login == "user reader on db1:5432"
+    assert place.login == "user reader on server db1:5432"
     assert place.model == "m at http://model/v1"
     assert place.store == "published"
 
@@ -118,7 +118,7 @@ def test_causes_keep_apart_what_has_to_be_put_right_apart() -> None:
     assert titles == [
         "configuration error: 2 databases",
         "language model gpt does not answer: d",
-        "login refused, user u on db1:5432: b",
+        "login refused, user u on server db1:5432: b",
         "publish target published cannot be used: c",
         "run failed (DD-EMPTY): e",
         "run failed (DD-EMPTY): f",

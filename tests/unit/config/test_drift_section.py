@@ -33,7 +33,7 @@ def test_a_database_adds_to_the_project_and_wins(tmp_path: Path) -> None:
         "drift:\n  on_breaking: publish\n  severity: {'column_removed:tmp.*': safe, fk_added: safe}\n",
     )
     assert found == DriftSettings(
-        {"column_removed:tmp.*": "safe", "fk_added": "safe", "index_added": "cosmetic"}, "publish", 0.2
+        {"column_removed:tmp.*": "safe", "fk_added": "safe", "index_added": "cosmetic"}, suspicious_share=0.2
     )
     assert list(found.severity) == ["column_removed:tmp.*", "fk_added", "index_added"]
 

@@ -13,13 +13,17 @@ from dictionary_pipeline.enrichment.definitions import define
 from dictionary_pipeline.extraction.documents import input_documents
 from dictionary_pipeline.extraction.exports import graph_texts
 from dictionary_pipeline.extraction.graphml import graphml
-from dictionary_pipeline.extraction.graphrag import graphrag_frames
+from dictionary_pipeline.extraction.graphrag import graph_keys, graphrag_frames
+from dictionary_pipeline.extraction.ids import extend_ids
+from dictionary_pipeline.extraction.model import KnowledgeGraph
 from dictionary_pipeline.extraction.neo4j import neo4j_files
 from dictionary_pipeline.extraction.readme import expected_report_calls
 from unit.builders import make_catalog
 from unit.enrichment.profiled import make_profiles
 from unit.extraction.graphs import make_graph, make_relations
 from unit.extraction.test_any_names import catalog_of
+from unit.extraction.test_exact import shop as orders
+from unit.extraction.test_report import with_business
 
 _XML = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -128,6 +132,9 @@ def test_the_readme_counts_edges_and_report_calls() -> None:
     texts = graph_texts(graph, graphrag_frames(graph.entities, graph.edges, graph.ids), {"s.notes.txt": "x"})
 
     assert "| REFERENCES | 2 |" in texts["README.md"]
+    assert "| SQLVIEW | 1 |" in texts["README.md"]
+    assert "no model was asked for it" in texts["README.md"]
+    assert "graph of 5 entities (without columns)" in texts["README.md"]
     assert "Expect 1\nto about 2 report calls" in texts["README.md"]
     assert sorted(texts) == [
         "README.md",
@@ -137,6 +144,27 @@ def test_the_readme_counts_edges_and_report_calls() -> None:
         "neo4j/relationships.csv",
         "prompts/extract_graph.txt",
     ]
+
+
+def test_exports_hold_business_entities_beside_tables_and_say_where_they_come_from() -> None:
+    graph = with_business(make_graph(orders()))
+    ids = extend_ids(graph.ids, graph_keys(graph.entities, graph.edges))
+    graph = KnowledgeGraph(graph.entities, graph.edges, ids)
+
+    texts = graph_texts(graph, graphrag_frames(graph.entities, graph.edges, graph.ids, granularity="column"), {})
+
+    nodes, edges = nodes_and_edges(texts["graph.graphml"])
+    assert {"node_title": "ACME", "node_type": "ORGANIZATION", "node_qualified_name": "Acme"}.items() <= nodes[
+        -2
+    ].items()
+    assert [edge["edge_type"] for edge in edges[-2:]] == ["IS_RECORDED_IN", "USES"]
+    entities = pl.read_csv(io.StringIO(texts["neo4j/entities.csv"]), infer_schema=False)
+    assert entities.filter(pl.col("title:ID") == "ACME")[":LABEL"].to_list() == ["ORGANIZATION"]
+    relationships = pl.read_csv(io.StringIO(texts["neo4j/relationships.csv"]), infer_schema=False)
+    assert set(relationships[":START_ID"]) | set(relationships[":END_ID"]) <= set(entities["title:ID"])
+    assert "| ORGANIZATION | 1 |" in texts["README.md"]
+    assert "`llm:`" in texts["README.md"]
+    assert "(with columns)" in texts["README.md"]
 
 
 @settings(max_examples=25, deadline=None)

@@ -9,8 +9,8 @@ import yaml
 from dictionary_pipeline.extraction.delimited import EntityRecord, Record, RelationshipRecord, parse_replies
 from dictionary_pipeline.extraction.documents import extraction_prompt
 from dictionary_pipeline.extraction.edges import WEIGHTS
-from dictionary_pipeline.extraction.graphrag import graphrag_settings
 from dictionary_pipeline.extraction.model import EDGE_TYPES
+from dictionary_pipeline.extraction.settings import graphrag_settings
 
 _ENDS = {
     "REFERENCES": "TABLE TABLE",

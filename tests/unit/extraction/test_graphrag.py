@@ -17,10 +17,10 @@ from dictionary_pipeline.extraction.graphrag import (
     GraphRagSet,
     graph_keys,
     graphrag_frames,
-    graphrag_settings,
 )
 from dictionary_pipeline.extraction.ids import extend_ids
 from dictionary_pipeline.extraction.model import KnowledgeGraph
+from dictionary_pipeline.extraction.settings import graphrag_settings
 from unit.builders import make_catalog
 from unit.extraction.graphs import make_graph
 from unit.extraction.test_exact import shop

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog, Identity
 from dictionary_pipeline.extraction.graphrag import graphrag_frames
 from dictionary_pipeline.extraction.merge import NamedGraph, merge_graphs
+from dictionary_pipeline.frames import GRAPH_EDGES, GRAPH_ENTITIES, GRAPH_UNITS
 from unit.builders import make_catalog
 from unit.extraction.graphs import edges_of, make_graph
 
@@ -55,3 +57,42 @@ def test_of_databases_with_the_same_titles_the_later_one_gets_its_name_and_ids_s
         ("TWO.S.T TABLE", "TWO.S.U TABLE"),
     ]
     assert merged.entities["title"].is_unique().all()
+
+
+def with_company(graph: NamedGraph, says: str) -> NamedGraph:
+    """The graph with a company that the first table and a document mention."""
+    table = graph.entities["title"][0]
+    entity = {"title": "ACME", "type": "ORGANIZATION", "qualified_name": "Acme", "description": says, "is_stub": False}
+    edge = {"source": "ACME", "target": table, "type": "USES", "description": f"Acme USES {table}.", "weight": 2.0}
+    facts = {"evidence": "llm:x", "confidence": 0.2, "is_inferred": True, "text_units": ["notes.md #1"]}
+    unit = {"key": "notes.md #1", "document": "notes.md", "text": "Acme ships."}
+    return NamedGraph(
+        graph.name,
+        pl.concat(
+            [
+                graph.entities,
+                frames.fit(pl.DataFrame([entity | {"text_units": [table, "notes.md #1"]}]), GRAPH_ENTITIES),
+            ]
+        ),
+        pl.concat([graph.edges, frames.fit(pl.DataFrame([edge | facts]), GRAPH_EDGES)]),
+        frames.fit(pl.DataFrame([unit]), GRAPH_UNITS),
+    )
+
+
+def test_a_business_entity_of_two_databases_is_one_entity_with_the_texts_of_both() -> None:
+    catalog = database(None, "s.t")
+    one, two = with_company(named("one", catalog), "Ships."), with_company(named("two", catalog), "Sells.")
+
+    merged = merge_graphs([one, two], None)
+    rag = graphrag_frames(merged.entities, merged.edges, merged.ids, units=merged.units)
+
+    company = merged.entities.filter(pl.col("title") == "ACME")
+    assert company["description"].to_list() == ["Ships. Sells."]
+    assert company["text_units"].to_list() == [["S.T TABLE", "TWO.S.T TABLE", "one: notes.md #1", "two: notes.md #1"]]
+    assert merged.edges.filter(pl.col("source") == "ACME").select("target", "text_units").rows() == [
+        ("S.T TABLE", ["one: notes.md #1"]),
+        ("TWO.S.T TABLE", ["two: notes.md #1"]),
+    ]
+    assert rag.text_units.height == 4
+    assert rag.entities.filter(pl.col("title") == "ACME")["frequency"].to_list() == [4]
+    assert merged.entities["type"].to_list()[-1] == "ORGANIZATION"

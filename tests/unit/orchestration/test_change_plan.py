@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from datetime import time as time_of_day
 
+import pytest
+
 from dictionary_pipeline.config.resolved import ProbeSettings, ProbeWindow
 from dictionary_pipeline.orchestration.change_sensor import ChangeCursor, ChangePlan, due, plan_changes
 from dictionary_pipeline.orchestration.probing import Budget, Down, Outcome, Probed, ProbePool, Unwatched
@@ -124,7 +126,8 @@ def test_what_is_no_longer_configured_is_forgotten() -> None:
     assert (ticks.cursor.down, ticks.cursor.requested, ticks.cursor.not_before) == ({}, {}, {})
 
 
-def test_hanging_databases_cost_neither_the_others_nor_the_budget() -> None:
+@pytest.mark.parametrize("window", [None, ProbeWindow(time_of_day(13), time_of_day(14), "UTC")])
+def test_hanging_databases_cost_neither_the_others_nor_the_budget(window: ProbeWindow | None) -> None:
     release = threading.Event()
     names = [f"d{number:03}" for number in range(200)]
 
@@ -134,7 +137,7 @@ def test_hanging_databases_cost_neither_the_others_nor_the_budget() -> None:
         return Probed("1", "1")
 
     pool = ProbePool(Budget(workers=8, seconds_each=0.2, seconds=0.4))
-    ticks = Ticks(*names)
+    ticks = Ticks(*names, window=window)
     answered: set[str] = set()
     try:
         for _ in range(4):

@@ -1,0 +1,138 @@
+"""Which names mean the same, and that the order of texts and replies changes nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dictionary_pipeline.extraction.business.build import BusinessGraph
+from dictionary_pipeline.extraction.business.records import Found
+from unit.extraction.business.texts import edge, entity, found, graph, of_one, triples, unit
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (("Customer", "customers", "CUSTOMER"), "CUSTOMER"),
+        (("Acme Ltd.", "ACME", "Acme GmbH"), "ACME"),
+        (("Acme S.A.", "Acme"), "ACME"),
+        (("Meyer & Co. KG", "Meyer"), "MEYER"),
+        (("the board", "Board"), "BOARD"),
+        (("Straße", "STRASSE"), "STRASSE"),
+        (("return-rate", "return rate"), "RETURN RATE"),
+    ],
+)
+def test_spellings_of_one_name_are_one_entity(names: tuple[str, ...], title: str) -> None:
+    built = of_one(" ".join(names), *(entity(name) for name in names))
+    assert built.entities["title"].to_list() == [title]
+
+
+@pytest.mark.parametrize(
+    "names", [("Paris", "Pari Passu"), ("Gas", "Ga"), ("Acme North", "Acme South"), ("Oslo", "Oslo Port")]
+)
+def test_other_names_stay_apart(names: tuple[str, ...]) -> None:
+    built = of_one(" ".join(names), *(entity(name) for name in names))
+    assert built.entities.height == len(names)
+
+
+def test_a_name_that_only_looks_like_a_plural_keeps_its_spelling() -> None:
+    assert of_one("Paris", entity("Paris", "GEO")).entities["title"].to_list() == ["PARIS"]
+
+
+def test_the_spelling_of_most_texts_is_the_title() -> None:
+    units = [unit(key, "shops shop") for key in "abc"]
+    built = graph(units, {"a": found(entity("shop")), "b": found(entity("shops")), "c": found(entity("shops"))})
+    assert built.entities["title"].to_list() == ["SHOPS"]
+
+
+def test_aliases_lead_to_the_name_that_people_want() -> None:
+    built = of_one(
+        "NW and Northwind Traders Inc. ship to Oslo",
+        entity("NW"),
+        entity("Northwind Traders Inc."),
+        entity("Oslo", "GEO"),
+        edge("NW", "Oslo", "LOCATED_IN"),
+        edge("northwind", "Oslo", "LOCATED_IN"),
+        aliases={"Northwind": ("nw", "Northwind Traders")},
+    )
+    assert built.entities["title"].to_list() == ["NORTHWIND", "OSLO"]
+    assert triples(built) == [("NORTHWIND", "LOCATED_IN", "OSLO")]
+
+
+def test_an_alias_never_makes_a_database_object_of_a_business_entity() -> None:
+    built = of_one("Acme", entity("Acme"), aliases={"SHOP.S.ORDERS TABLE": ("Acme",), "shop.s.open": ("Acme",)})
+    assert built.entities["title"].to_list() == ["ACME"]
+
+
+def test_of_two_types_the_more_frequent_counts_then_the_first_and_the_conflict_is_told() -> None:
+    units = [unit(key, "depot") for key in "abc"]
+    two = {"a": found(entity("depot", "GEO")), "b": found(entity("depot", "FACILITY"))}
+    built = graph(units, two)
+    assert built.entities["type"].to_list() == ["GEO"]
+    assert built.conflicts == (("DEPOT", "GEO", "FACILITY 1, GEO 1"),)
+    built = graph(units, {**two, "c": found(entity("depot", "FACILITY"))})
+    assert built.entities["type"].to_list() == ["FACILITY"]
+    assert graph(units, two, entity_types=("FACILITY", "GEO")).entities["type"].to_list() == ["FACILITY"]
+
+
+def test_an_edge_that_several_texts_state_is_one_edge_that_counts_more() -> None:
+    units = [unit(key, "Acme Bolt") for key in "ab"]
+    pair = (entity("Acme"), entity("Bolt"))
+    records = {
+        "a": found(*pair, edge("Acme", "Bolt", "SUPPLIES", "Acme sends parcels", 4)),
+        "b": found(*pair, edge("Acme Ltd", "Bolts", "SUPPLIES", "Acme sends letters", 10)),
+    }
+    row = graph(units, records).edges.row(0, named=True)
+    assert (row["weight"], row["confidence"], row["text_units"]) == (7.0, 0.7, ["a", "b"])
+    assert row["description"] == "Acme SUPPLIES Bolt: Acme sends letters. Acme sends parcels."
+
+
+NAMES = ("Acme", "ACME Ltd", "acmes", "Bolt", "bolts", "The Bolt", "NW", "Northwind", "Oslo")
+TEXT = " ".join(NAMES)
+RECORDS = st.lists(
+    st.one_of(
+        st.builds(
+            entity,
+            st.sampled_from(NAMES),
+            st.sampled_from(["ORGANIZATION", "GEO", "GROUP", "NONE"]),
+            st.sampled_from(["One.", "Two", ""]),
+        ),
+        st.builds(
+            edge,
+            st.sampled_from([*NAMES, "shop.s.orders", "nothing"]),
+            st.sampled_from([*NAMES, "SHOP.S.OPEN VIEW"]),
+            st.sampled_from(["USES", "PART_OF", "HAS_COLUMN", "odd"]),
+            st.sampled_from(["One", "Two."]),
+            st.integers(1, 10),
+        ),
+    ),
+    max_size=12,
+)
+
+
+def bytes_of(built: BusinessGraph) -> tuple[object, ...]:
+    return built.entities.write_json(), built.edges.write_json(), built.rejected, built.conflicts, built.accepted
+
+
+@given(st.dictionaries(st.sampled_from(["a#1", "a#2", "b#1", "glossary"]), RECORDS), st.randoms(use_true_random=False))
+def test_whatever_order_replies_and_texts_come_in_the_graph_is_the_same(
+    replies: dict[str, list[object]], shuffle: random.Random
+) -> None:
+    units = [unit(key, TEXT) for key in ("a#1", "a#2", "b#1", "glossary")]
+    aliases = {"Northwind": ("NW",)}
+    built = graph(units, {key: found(*records) for key, records in replies.items()}, aliases=aliases)  # type: ignore[arg-type]
+    keys = list(replies)
+    shuffle.shuffle(keys)
+    shuffle.shuffle(units)
+    shuffled: dict[str, Found] = {}
+    for key in keys:
+        records = list(replies[key])
+        shuffle.shuffle(records)
+        shuffled[key] = found(*records)  # type: ignore[arg-type]
+    other = graph(sorted(units, key=lambda one: one.key, reverse=True), shuffled, aliases=aliases)
+    assert bytes_of(other) == bytes_of(built)
+    assert built.entities["title"].is_unique().all()
+    assert built.edges.select("source", "target", "type").is_unique().all()
