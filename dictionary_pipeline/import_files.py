@@ -134,7 +134,7 @@ def _local_paths(path: Path) -> tuple[list[Path], list[Path]]:
 
 def _local_base(file: Path) -> str | None:
     """What a kept hand edit said before, for one that is named by its place on this machine."""
-    before, kept, name = file.as_posix().rpartition(f"/{KEPT}")
+    before, kept, name = file.absolute().as_posix().rpartition(f"/{KEPT}")
     base = Path(f"{before}/{BASES}{name}")
     return _text(base) if kept and base.is_file() else None
 

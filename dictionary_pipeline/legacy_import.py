@@ -42,8 +42,8 @@ class Imported:
 def import_dictionary(path: Path, last: LastRun, human: HumanKnowledge) -> Imported:
     """Compare another dictionary with the last run; what differs there was edited.
 
-    Of a kept hand edit, it is known what the file said before, so a text that only the last run
-    changed is none of its edits.
+    Of a kept hand edit, it is known what the file said before: a text that only the last run changed
+    is none of its edits, and where the file said people's own words, their edit of them counts.
 
     Args:
         path: As for `import_files.find_files`.
@@ -132,9 +132,8 @@ class _Importer:
         name = (*table, found[0])
         person = _column_of(people, found[0])
         text = self._news(said, "Definition", column, base, self._texts.get(name), person.description)
-        values = column.get("AllowedValues")
-        values = None if values == base.get("AllowedValues") else values
-        values = self._new_values(said, values, self._allowed.get(name), person)
+        before = base.get("AllowedValues")
+        values = self._new_values(said, column.get("AllowedValues"), before, self._allowed.get(name), person)
         if text or values is not None:
             self.found.edits.append(HumanEdit(*name, description=text, allowed_values=values))
 
@@ -147,26 +146,26 @@ class _Importer:
         current: str | None,
         person: str | None,
     ) -> str | None:
-        """The text when it was edited, and nobody here has words of their own."""
+        """The text when it was edited, and nobody here has words of their own that the edited file did not show."""
         text, before = entry.get(noun), base.get(noun)
         given = text.strip() if isinstance(text, str) else ""
         if not given or given in ((current or "").strip(), person) or text == before:
             return None
-        if person:
+        if person and person != before:
             self.found.kept.append(f"{said}: its {noun}")
             return None
         self.found.counts[noun] += 1
         return given
 
     def _new_values(
-        self, said: str, values: Any, current: list[Any] | None, person: HumanColumn
+        self, said: str, values: Any, before: Any, current: list[Any] | None, person: HumanColumn
     ) -> tuple[Any, ...] | None:
-        if not isinstance(values, list) or not values or values == current:
+        if not isinstance(values, list) or not values or values in (before, current):
             return None
         if any(isinstance(value, dict | list) for value in values):
             self.found.unmatched.append(f"{said}: AllowedValues must be plain values")
             return None
-        if person.allowed_values is not None:
+        if person.allowed_values is not None and list(person.allowed_values) != before:
             if list(person.allowed_values) != values:
                 self.found.kept.append(f"{said}: its AllowedValues")
             return None
@@ -188,7 +187,7 @@ class _Importer:
                 continue
             people = self._human.get((table[0].casefold(), table[1].casefold()), HumanTable(*table))
             value, known = str(line["Value"]), _column_of(people, column[0]).value_synonyms
-            if value not in known:
+            if value not in known or list(known[value]) == base.get("Synonyms"):
                 words[(*table, column[0])][value] = given
             elif tuple(known[value]) != given:
                 self.found.kept.append(f"{said}: synonyms of a value")

@@ -70,7 +70,9 @@ def record_verified(shared: Store, new: Mapping[str, Verification]) -> None:
     Raises:
         StoreError: the store cannot be used, or too many others write to the file.
     """
-    for _ in range(_CONFLICTS if new else 0):
+    if not new:
+        return
+    for _ in range(_CONFLICTS):
         current = shared.read_versioned(KEY)
         known = _parsed(current.data if current else None)
         later = {name: found for name, found in new.items() if name not in known or known[name].at <= found.at}
@@ -79,8 +81,9 @@ def record_verified(shared: Store, new: Mapping[str, Verification]) -> None:
             return
         except StoreConflict:
             time.sleep(random.uniform(0.0, _LONGEST_PAUSE_S))
-    if new:
-        raise StoreConflict("the record of verified databases is written by too many at once", where=KEY)
+    raise StoreConflict(
+        "the record of verified databases is written by too many runs at once", where=KEY, fix="Run again."
+    )
 
 
 def record_run(run: PipelineRun, states: Mapping[str, StageState]) -> tuple[str, ...]:

@@ -190,8 +190,18 @@ def model_metrics(model: ModelTexts | None) -> dict[str, int | float | str | boo
         "model_tables_asked": model.count(Status.ASKED, Status.PARTIAL, Status.FAILED),
         "model_tables_kept": model.count(Status.KEPT),
         "model_tables_skipped_budget": model.count(Status.SKIPPED_BUDGET),
+        "model_tables_waiting": model.count(Status.WAITING),
         "model_tables_not_asked": model.count(Status.NOT_ASKED, Status.STOPPED),
     }
+
+
+def batch_notes(model: ModelTexts | None, database: str) -> tuple[str, ...]:
+    """What a run says while answers are outstanding."""
+    waiting = model.count(Status.WAITING) if model else 0
+    if not waiting:
+        return ()
+    what = f"{waiting} tables wait for a batch of the model's provider and keep their texts until then"
+    return (f"{what}; the sensor `model_batch`, or `data_dictionary run {database}`, takes the answers in.",)
 
 
 def model_tables(model: ModelTexts | None) -> Mapping[str, pl.DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from dictionary_pipeline.alerts.evaluation import Evaluated, evaluate, load
 from dictionary_pipeline.alerts.reading import Reading
@@ -37,4 +38,5 @@ def tell_drift(
     topics = drift_topics(reading.published, settings.dagster_url, now)
     # Without a record of what was told, a store that is away is waited for: everything open would be told again.
     kept = load(store, DRIFT, unsaved) if unsaved else load_state(store, DRIFT)
-    return evaluate(DRIFT, topics, settings, store, kept, now, {*reading.unread, *unusable})
+    came = evaluate(DRIFT, topics, settings, store, kept, now, {*reading.unread, *unusable})
+    return replace(came, unread=reading.unread)

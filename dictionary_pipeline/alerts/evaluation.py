@@ -6,8 +6,8 @@ not be recorded is handed back to the caller, who keeps it until the store takes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dictionary_pipeline.alerts.delivery import deliver
 from dictionary_pipeline.alerts.plan import Outcome, Outgoing, plan, settle
@@ -32,6 +32,8 @@ class Evaluated:
     """Another evaluation was faster; nothing was done."""
     unsaved: str | None = None
     """The state as JSON, while the store does not take it; to be given to the next evaluation."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Database -> why its dictionary could not be read; what was told about it stays as it is."""
 
 
 def load(store: Store, name: str, unsaved: str | None) -> Kept:

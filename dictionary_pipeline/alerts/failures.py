@@ -79,7 +79,8 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
     topics = failure_topics(failures, places, reading.published, watched.settings.dagster_url, now)
     # Of a database that could not be read only its model outage is unknown; the rest comes from elsewhere.
     unknown = set(reading.unread) - {failure.database for failure in failures}
-    return evaluate(FAILURES, topics, watched.settings, watched.store, kept._replace(state=state), now, unknown)
+    came = evaluate(FAILURES, topics, watched.settings, watched.store, kept._replace(state=state), now, unknown)
+    return replace(came, unread=reading.unread)
 
 
 def _with_ends(state: AlertState, ends: Iterable[RunEnd]) -> AlertState:

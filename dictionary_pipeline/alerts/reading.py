@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from dictionary_pipeline.alerts.topics import Published
 from dictionary_pipeline.drift.acks import acknowledged
@@ -18,6 +19,7 @@ from dictionary_pipeline.drift.record import moment
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.manifest import MANIFEST_KEY
 from dictionary_pipeline.publishing.store import BatchStore, Store
+from dictionary_pipeline.unexpected import unexpected
 
 _REMEMBERED = timedelta(days=90)
 """Drift that nobody acknowledged for so long is no longer told."""
@@ -36,12 +38,25 @@ class Reading:
     """Database -> why it could not be read."""
 
 
-class PublishedReader:
-    """Remembers per store what its current manifest says; threads may share it."""
+class _Known(NamedTuple):
+    """What a look at a store gave."""
 
-    def __init__(self) -> None:
+    looked_at: float
+    mark: str | None
+    published: Published
+
+
+class PublishedReader:
+    """Remembers per store what its current manifest says; threads may share it.
+
+    Args:
+        network_seconds: For how long a store is not asked again to which every look is a request that costs.
+    """
+
+    def __init__(self, network_seconds: float = 120.0) -> None:
+        self._network_seconds = network_seconds
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[str, Published]] = {}
+        self._known: dict[str, _Known] = {}
 
     def read_all(self, stores: Mapping[str, Callable[[], Store]], seconds: float = 15.0) -> Reading:
         """Read several databases' dictionaries, as many as the time allows.
@@ -59,8 +74,8 @@ class PublishedReader:
         for future in done:
             try:
                 published[futures[future]] = future.result()
-            except DictionaryError as error:
-                unread[futures[future]] = str(error)
+            except Exception as error:  # noqa: BLE001 - one database must not silence the others
+                unread[futures[future]] = str(error if isinstance(error, DictionaryError) else unexpected(error))
         unread |= {futures[future]: f"its store gave no answer within {seconds:g} seconds" for future in late}
         return Reading(published, unread)
 
@@ -70,16 +85,21 @@ class PublishedReader:
         Raises:
             StoreError: its store cannot be read, or what is published is damaged.
         """
-        mark = _mark(store)
-        if mark is None:
-            return Published()
         with self._lock:
-            kept = self._known.get(store.location)
-        if kept is None or kept[0] != mark:
-            kept = (mark, _published(store))
-            with self._lock:
-                self._known[store.location] = kept
-        return replace(kept[1], acknowledged=acknowledged(store))
+            known = self._known.get(store.location)
+        is_network = isinstance(store, BatchStore)
+        if known is not None and is_network and time.monotonic() - known.looked_at < self._network_seconds:
+            return known.published
+        looked_at, mark = time.monotonic(), _mark(store)
+        if mark is None:
+            published = Published()
+        else:
+            published = known.published if known is not None and known.mark == mark else _published(store)
+        if published.entries:
+            published = replace(published, acknowledged=acknowledged(store))
+        with self._lock:
+            self._known[store.location] = _Known(looked_at, mark, published)
+        return published
 
     def _read_opened(self, opener: Callable[[], Store]) -> Published:
         return self.read(opener())

@@ -85,6 +85,11 @@ class Model(Section):
         default=_DEFAULT.share_requests,
         description="Whether small tables share a request; never with `samples: values`.",
     )
+    batch: bool = Field(
+        default=_DEFAULT.batch,
+        description="Whether 20 requests or more are sent as a batch of the provider, which costs less and is answered "
+        "within a day; the sensor `model_batch`, or the next run, takes the answers in.",
+    )
     language: str = Field(default=_DEFAULT.language, min_length=1, description="Language of the definitions.")
     glossary: dict[str, str] = Field(
         default={}, description="Terms and abbreviations of your trade and what they mean; part of every prompt."
@@ -132,7 +137,7 @@ def model_settings(project: Model | None, own: DatabaseModel) -> ModelSettings |
         return None
     shared = ("base_url", "api_version", "identity", "client_id", "entra_scope", "temperature", "reasoning_effort")
     limits = ("max_requests", "max_tokens", "max_cost", "max_cost_per_day", "max_cost_per_month")
-    sending = ("timeout_seconds", "max_retries", "concurrency", "share_requests")
+    sending = ("timeout_seconds", "max_retries", "concurrency", "share_requests", "batch")
     more = ("reasoning_tokens", "response_format", "token_parameter", *sending)
     price = project.prices.get(project.model)
     return replace(

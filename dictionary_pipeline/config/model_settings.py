@@ -65,6 +65,8 @@ class ModelSettings:
     concurrency: int = 4
     share_requests: bool = True
     """Small tables may share a request."""
+    batch: bool = False
+    """Many requests go to the provider as one batch, which is answered later."""
     language: str = "English"
     glossary: Mapping[str, str] = field(default_factory=dict)
     samples: SamplesMode = "masked"

@@ -109,7 +109,7 @@ class SQLiteEngine(Engine):
         return dict.fromkeys(tables, change_mark(self._path, "-wal"))
 
     def probe(self, session: Session) -> str | None:
-        """Hash of all definitions; `schema_version` also moves with VACUUM, and starts anew in a file that is rebuilt."""
+        """Hash of all definitions: `schema_version` moves with VACUUM too, and can be the same in a rebuilt file."""
         return jsontext.digest(session.rows(_PROBE))[:32]
 
     def _cell(self, column: SampleColumn, limit: int) -> str:

@@ -23,8 +23,10 @@ _Rows = Mapping[TableName, list[tuple[Any, ...]]]
 
 def stale_approvals(catalog: Catalog, human: HumanKnowledge) -> tuple[Approved, ...]:
     """Approvals whose object has another structure now, in the order of the configuration."""
+    if not any(table.approval or any(column.approval for column in table.columns) for table in human.tables):
+        return ()
     approved = human_text.match(catalog, human).approved
-    now = structure_hashes(catalog, {(item.schema, item.table) for item in approved}) if approved else {}
+    now = structure_hashes(catalog, {(item.schema, item.table) for item in approved})
     return tuple(item for item in approved if item.structure != now[item.object])
 
 

@@ -28,6 +28,7 @@ from dictionary_pipeline.orchestration.project import current_project, project_f
 from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.unexpected import unexpected
 
 _INTERVAL_SECONDS = 30
 _LOOKBACK_SECONDS = 7 * 86_400
@@ -89,9 +90,10 @@ def _tick(context: dg.SensorEvaluationContext, evaluate: _Tick) -> dg.SkipReason
         project = current_project()
         shared = open_store(project.publish, project.folder, "")
         came, cursor = evaluate(context, project, shared, AlertCursor.parse(context.cursor))
-    except DictionaryError as error:
-        context.log.error(shorten(f"no alert could be sent: {error}"))
-        return dg.SkipReason(shorten(str(error)))
+    except Exception as error:  # noqa: BLE001 - a foreign text could quote values of the database
+        failure = error if isinstance(error, DictionaryError) else unexpected(error)
+        context.log.error(shorten(f"no alert could be sent: {failure}"))
+        return dg.SkipReason(shorten(str(failure)))
     context.update_cursor(cursor.dump())
     for line in came.delivered:
         context.log.info(shorten(f"sent to {line}"))
@@ -106,7 +108,8 @@ def _summary(came: Evaluated) -> str:
     told = f"{len(came.delivered)} alerts sent." if came.delivered else "Nothing to tell."
     kept = " The store cannot be used; what was told is kept in the cursor." if came.unsaved else ""
     failed = f" {len(came.failed)} not delivered, first: {came.failed[0]}" if came.failed else ""
-    return shorten(f"{told}{kept}{failed}")
+    unread = "".join(f" {name} cannot be read: {reason}" for name, reason in sorted(came.unread.items()))
+    return shorten(f"{told}{kept}{failed}{unread}")
 
 
 def _drift_tick(

@@ -77,7 +77,7 @@ def without_withheld(inputs: BundleInputs) -> BundleInputs:
         inputs,
         catalog=scrub_catalog(inputs.catalog, inputs.sensitivity),
         profiles=pl.concat([inputs.profiles.join(withheld, on=on, how="anti"), hidden]).sort(on),
-        values=inputs.values.join(withheld, on=on, how="anti"),
+        values=inputs.values.join(withheld, on=on, how="anti", maintain_order="left"),
         table_definitions=scrub_definitions(inputs.table_definitions, hidden_columns),
         column_definitions=scrub_definitions(inputs.column_definitions, hidden_columns),
     )

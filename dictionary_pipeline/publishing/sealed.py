@@ -219,7 +219,7 @@ class Recogniser:
             return False
         if digest in self._owners and is_strong(plain):
             return True
-        parts = set(map(_plain, _TOKEN.findall(word))) - {plain}
+        parts = set(map(_bare, _TOKEN.findall(word))) - {plain}
         return any(self._strong(part) is not None for part in parts)
 
     def _strong(self, plain: str) -> Name | None:

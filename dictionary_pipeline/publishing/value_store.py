@@ -41,9 +41,9 @@ def stage_value_store(inputs: BundleInputs, staging: Staging) -> ValueStoreResul
     parts = [(*identity.fields().values(), *name) for name in eligible.iter_rows()]
     files = naming.file_names(parts, suffix=".jsonl")
     values = (
-        inputs.values.join(eligible, on=_COLUMN, how="semi")
+        inputs.values.join(eligible, on=_COLUMN, how="semi", maintain_order="left")
         .filter(pl.col("value").is_not_null() & (pl.col("value").str.len_chars() <= _MAX_CHARS))
-        .sort(*_COLUMN, pl.col("count"), "value", descending=[False, False, False, True, False])
+        .sort(_COLUMN, maintain_order=True)
     )
     found = values.group_by(_COLUMN, maintain_order=True).len()
     synonyms = _synonyms(inputs.config.human)

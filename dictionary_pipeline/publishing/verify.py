@@ -9,16 +9,19 @@ from typing import NamedTuple
 
 import polars as pl
 
+from dictionary_pipeline import __version__, jsontext
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.publishing import schema_store, value_store
 from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.catalog_frames import FOLDER, PUBLISHED
 from dictionary_pipeline.publishing.gate import ValueSearch
 from dictionary_pipeline.publishing.sealed import Name, Sealed
+from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.publishing.verify_json import Known, check_entry, check_value_lines, parse
 
 _COLUMN = ["schema", "table", "column"]
 _EDGE_FILES = ("graph/edges.parquet", "graph/output/relationships.parquet")
+ACCEPTED_KEY = ".state/accepted_bundle"
 PRIVACY = "privacy"
 """Name of the check for values that may not be shown."""
 _ENTITIES, _IDS = "graph/output/entities.parquet", "graph/ids.parquet"
@@ -58,6 +61,34 @@ def verify(bundle: Bundle, sealed: Sealed | None = None) -> tuple[Finding, ...]:
     findings += _check_graph(bundle)
     findings += [_leak(bundle, path, column) for path, column in search.finish()]
     return tuple(findings)
+
+
+def was_accepted(store: Store, bundle: Bundle, sealed: Sealed) -> bool:
+    """Whether this version of the product found nothing in the same files under the same seal before."""
+    return store.read(ACCEPTED_KEY) == _acceptance(bundle, sealed)
+
+
+def remember_accepted(store: Store, bundle: Bundle, sealed: Sealed) -> None:
+    """Keep that nothing was found, so that an unchanged bundle is not searched every night."""
+    if not was_accepted(store, bundle, sealed):
+        store.write(ACCEPTED_KEY, _acceptance(bundle, sealed))
+
+
+def _acceptance(bundle: Bundle, sealed: Sealed) -> bytes:
+    """Hash of everything that `verify` looks at."""
+    columns = [
+        (*name, b"".join(sorted(column.values)).hex(), sorted((start.hex(), n) for start, n in column.starts.items()))
+        for name, column in sealed.columns.items()
+    ]
+    looked_at = [
+        __version__,
+        {path: info.sha256 for path, info in bundle.files.items()},
+        sorted(bundle.stubs),
+        bundle.facts.problems,
+        sealed.key.hex(),
+        sorted(columns),
+    ]
+    return jsontext.digest(looked_at).encode() + b"\n"
 
 
 def require_verified(findings: Iterable[Finding], database: str) -> None:

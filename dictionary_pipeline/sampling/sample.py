@@ -26,6 +26,7 @@ from dictionary_pipeline.sampling.marks import Marks, TableKey, take_marks
 from dictionary_pipeline.sampling.plan import COLUMN_KEY, Action, SamplingPlan, TablePlan, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, hidden_of
 from dictionary_pipeline.sampling.profile import ColumnSpec, profile_rows
+from dictionary_pipeline.sampling.value_order import keep_places
 from dictionary_pipeline.sampling.values import MAX_CHARACTERS, Cell
 from dictionary_pipeline.sampling.verdicts import Judge, readable_profiles, wider
 from dictionary_pipeline.sampling.warehouse import WarehouseBudget
@@ -50,7 +51,7 @@ class SampleResult:
     profiles: pl.DataFrame
     """`frames.PROFILES`, one row per column of the catalog and in its order."""
     values: pl.DataFrame
-    """`frames.VALUES` of string columns, per column most frequent first, ties by value."""
+    """`frames.VALUES` of string columns, per column those of last time in their order, then the most frequent."""
     problems: tuple[Problem, ...]
     statements: int
     """Sampling statements sent."""
@@ -132,7 +133,7 @@ def sample_tables(
     filled = finder.fill(engine, config.sampling, profiles, collector.values(), hidden)
     return SampleResult(
         filled.profiles,
-        filled.values,
+        filled.values if previous is None else keep_places(filled.values, previous.values),
         sorted_unique([*problems, *filled.verification.problems]),
         reader.statements + filled.verification.statements,
         sensitivity,

@@ -44,7 +44,7 @@ def entity_definitions(run: PipelineRun) -> StageReport:
         },
         tables={"table_definitions": head(shown), **writing.model_tables(model)},
         problems=model.problems if model else (),
-        warnings=entries,
+        warnings=(*entries, *writing.batch_notes(model, run.config.name)),
         checks=(
             check("human_entries_match_catalog", "Every human entry fits the database as it is", entries),
             writing.budget_check(model),

@@ -24,7 +24,14 @@ from dictionary_pipeline.publishing.previous import PreviousBundle, read_previou
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
 from dictionary_pipeline.publishing.purge import must_purge
 from dictionary_pipeline.publishing.store import BatchStore, Store
-from dictionary_pipeline.publishing.verify import PRIVACY, Finding, require_verified, verify
+from dictionary_pipeline.publishing.verify import (
+    PRIVACY,
+    Finding,
+    remember_accepted,
+    require_verified,
+    verify,
+    was_accepted,
+)
 from dictionary_pipeline.report import HELD, Check, Refused, StageReport
 from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.stages.hand_edits import hand_edit_warnings, hand_edited
@@ -41,12 +48,14 @@ def published_dictionary(run: PipelineRun) -> StageReport:
     drift = drifting.record_drift(run, upstream[SNAPSHOT], upstream[SAMPLES], previous, sealed)
     with tempfile.TemporaryDirectory(prefix="dictionary-bundle-") as staging:
         bundle = build_bundle(Path(staging), bundle_inputs(run.config, upstream, previous, drift.files))
-        findings = verify(bundle, sealed)
+        is_known = was_accepted(run.store, bundle, sealed) and not run.options.forces("all")
+        findings = () if is_known else verify(bundle, sealed)
         gates = _gates(findings)
         try:
             require_verified(findings, run.config.name)
         except ContractViolation as refusal:
             raise Refused(refusal, gates) from None
+        remember_accepted(run.store, bundle, sealed)
         unrecorded: tuple[str, ...] = ()
         if run.lease is None:
             outcome, tables = _plan(run, bundle, previous, drift)

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import polars as pl
 import psycopg
 
 Name = tuple[str, ...]
 Edge = tuple[str, Name, Name]
+NamedEdge = tuple[str, str, str]
 
 
 class Truth(NamedTuple):
@@ -30,6 +32,25 @@ class Truth(NamedTuple):
     edges: set[Edge]
     judged: set[Name]
     """Columns of views whose sources the database tells."""
+
+    def named(self) -> set[NamedEdge]:
+        """The edges by qualified names."""
+        return {(kind, ".".join(child), ".".join(parent)) for kind, child, parent in self.edges}
+
+    def judgeable(self, found: set[NamedEdge]) -> set[NamedEdge]:
+        """Those of the edges found that the database can confirm or deny."""
+        outputs = {".".join(column) for column in self.judged}
+        return {edge for edge in found if edge[0] != "IS_DERIVED_FROM" or edge[1] in outputs}
+
+
+def published_edges(graph: Path) -> tuple[set[NamedEdge], int]:
+    """The proven edges of a published `graph/` by qualified names, and how many edges are inferred."""
+    names = pl.read_csv(graph / "neo4j" / "entities.csv", infer_schema=False)
+    exact = dict(names.select("title:ID", "qualified_name").iter_rows())
+    edges = pl.read_parquet(graph / "edges.parquet")
+    proven = edges.filter(~pl.col("is_inferred"))
+    rows = proven.select("type", "source", "target").iter_rows()
+    return {(kind, exact[one], exact[two]) for kind, one, two in rows}, edges.height - proven.height
 
 
 def key_edges(table: Name, columns: list[str], parent: Name, parent_columns: list[str]) -> Iterator[Edge]:
@@ -41,7 +62,7 @@ def key_edges(table: Name, columns: list[str], parent: Name, parent_columns: lis
 
 
 def postgres_truth(url: str) -> Truth:
-    """Read pg_catalog; partitions count as their parent."""
+    """Read pg_catalog; partitions count as their parent, objects of extensions not at all."""
     with psycopg.connect(url) as connection:
         name = connection.info.dbname
 
@@ -96,7 +117,8 @@ _PG_VIEW_SOURCES = f"""
     SELECT DISTINCT n.nspname, v.relname, m.nspname, s.relname
     FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
     JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
-    JOIN pg_class s ON d.refclassid = 'pg_class'::regclass AND s.oid = {_PG_WHOLE.format("d.refobjid")} AND s.oid <> v.oid
+    JOIN pg_class s ON d.refclassid = 'pg_class'::regclass AND s.oid = {_PG_WHOLE.format("d.refobjid")}
+        AND s.oid <> v.oid
     JOIN pg_namespace m ON m.oid = s.relnamespace
     WHERE {_PG_OWN.format("v")} AND v.relkind IN ('v', 'm') AND s.relkind IN ('r', 'p', 'v', 'm', 'f')"""
 _PG_VIEWS = f"""
@@ -191,22 +213,31 @@ def sqlite_truth(path: Path) -> Truth:
         names = {name.lower(): name for name, _ in objects}
         edges: set[Edge] = set()
         keys: dict[str, list[str]] = {}
+        exact: dict[tuple[str, str], str] = {}
         for table, _ in objects:
             rows = connection.execute("SELECT name, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", [table])
             columns = rows.fetchall()
             edges |= {("HAS_COLUMN", ("main", table), ("main", table, column)) for column, _ in columns}
+            exact |= {(table, column.lower()): column for column, _ in columns}
             keys[table] = [name for name, place in sorted(columns, key=lambda row: row[1]) if place]
             edges |= {("IS_PRIMARY_KEY_OF", ("main", table, column), ("main", table)) for column in keys[table]}
         for table, _ in objects:
-            edges |= set(_sqlite_keys(connection, table, names, keys))
-        for view in [name for name, kind in objects if kind == "view"]:
-            edges |= set(_sqlite_view(connection, view, names))
+            edges |= set(_sqlite_keys(connection, table, names, keys, exact))
+        views = [name for name, kind in objects if kind == "view"]
+        reads = {view.lower(): _sqlite_reads(connection, view) for view in views}
+        for view in views:
+            edges |= set(_sqlite_view(view, reads, names))
     return Truth(edges, set())
 
 
 def _sqlite_keys(
-    connection: sqlite3.Connection, table: str, names: dict[str, str], keys: dict[str, list[str]]
+    connection: sqlite3.Connection,
+    table: str,
+    names: dict[str, str],
+    keys: dict[str, list[str]],
+    exact: dict[tuple[str, str], str],
 ) -> Iterator[Edge]:
+    """SQLite tells names as the key writes them, and compares them whatever their case."""
     found: dict[int, tuple[str, list[str], list[str | None]]] = {}
     listed = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq'
     for number, parent, column, other in connection.execute(listed, [table]):
@@ -215,21 +246,31 @@ def _sqlite_keys(
         others.append(other)
     for parent, columns, others in found.values():
         parent_columns = [other for other in others if other is not None] or keys.get(parent, [])
-        yield from key_edges(("main", table), columns, ("main", parent), parent_columns)
+        own = ((table, columns), (parent, parent_columns))
+        ends = [[exact.get((of, name.lower()), name) for name in told] for of, told in own]
+        yield from key_edges(("main", table), ends[0], ("main", parent), ends[1])
 
 
-def _sqlite_view(connection: sqlite3.Connection, view: str, names: dict[str, str]) -> Iterator[Edge]:
-    read: set[str] = set()
+def _sqlite_reads(connection: sqlite3.Connection, view: str) -> set[tuple[str, str]]:
+    """(table, view or common table expression that reads it) of all that selecting from a view reads."""
+    read: set[tuple[str, str]] = set()
 
     def authorise(action: int, table: str | None, column: str | None, database: str | None, within: str | None) -> int:
-        if action == sqlite3.SQLITE_READ and within and within.lower() == view.lower() and table:
-            read.add(table)
+        if action == sqlite3.SQLITE_READ and within and table:
+            read.add((table.lower(), within.lower()))
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(authorise)
     quoted = view.replace('"', '""')
     connection.execute(f'EXPLAIN SELECT * FROM "{quoted}"').fetchall()
     connection.set_authorizer(None)
-    for table in read:
-        if table.lower() in names and table.lower() != view.lower():
-            yield "IS_CREATED_USING", ("main", view), ("main", names[table.lower()])
+    return read
+
+
+def _sqlite_view(view: str, reads: dict[str, set[tuple[str, str]]], names: dict[str, str]) -> Iterator[Edge]:
+    """What a view reads itself, not through another view."""
+    own = reads[view.lower()]
+    others = [reads[table] for table, _ in own if table in reads and table != view.lower()]
+    for table, within in own.difference(*others):
+        if table in names and (within == view.lower() or within not in reads):
+            yield "IS_CREATED_USING", ("main", view), ("main", names[table])

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
-from graph_sources import Edge, Truth, duckdb_truth, key_edges, postgres_truth, sqlite_truth
+from graph_sources import Edge, Truth, duckdb_truth, key_edges, postgres_truth, published_edges, sqlite_truth
 
 URL_VARIABLE = "DD_BENCHMARK_URL"
 BUILD = (sys.executable, "-m", "dictionary_pipeline", "build")
@@ -83,14 +82,8 @@ def compare(target: str, truth: Truth, folder: Path) -> Outcome:
     if done.returncode not in (0, 3):
         raise SystemExit(done.stderr)
     stages = json.loads(done.stdout)["stages"]
-    names = pl.read_csv(folder / "graph/neo4j/entities.csv", infer_schema=False)
-    exact = dict(names.select("title:ID", "qualified_name").iter_rows())
-    edges = pl.read_parquet(folder / "graph/edges.parquet")
-    proven = edges.filter(~pl.col("is_inferred"))
-    found = {(kind, exact[one], exact[two]) for kind, one, two in proven.select("type", "source", "target").iter_rows()}
-    expected = {(kind, ".".join(child), ".".join(parent)) for kind, child, parent in truth.edges}
-    outputs = {".".join(column) for column in truth.judged}
-    judged = {edge for edge in found if edge[0] != "IS_DERIVED_FROM" or edge[1] in outputs}
+    found, inferred = published_edges(folder / "graph")
+    expected, judged = truth.named(), truth.judgeable(found)
     scores = {
         kind: Score(
             sum(edge[0] == kind for edge in expected),
@@ -102,7 +95,7 @@ def compare(target: str, truth: Truth, folder: Path) -> Outcome:
     wrong = [f"missing {edge}" for edge in sorted(expected - judged)]
     wrong += [f"invented {edge}" for edge in sorted(judged - expected)]
     requests = sum(int(metrics.get("model_requests", 0)) for metrics in stages.values())
-    return Outcome(scores, edges.height - proven.height, requests, tuple(wrong))
+    return Outcome(scores, inferred, requests, tuple(wrong))
 
 
 def sources(names: Iterable[str], folder: Path) -> Iterator[tuple[str, str, Truth]]:

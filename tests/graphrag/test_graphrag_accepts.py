@@ -6,26 +6,21 @@ The model is the protocol double of `model_stub.py`. Commands and settings are t
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
+from graphrag_command import index, name_model, only_communities, query, table
 from model_stub import ANSWER, ModelStub, running_model
 
 from dictionary_pipeline.cli import main
 from dictionary_pipeline.demo.build import build_demo
 from dictionary_pipeline.extraction.delimited import EntityRecord, Record, RelationshipRecord, format_records
 
-GRAPHRAG = Path(os.environ["DD_TEST_GRAPHRAG"]).absolute()
 CONFIGS = Path(__file__).parents[2] / "dbt_like_configs"
-QUESTION = "How do orders relate to customers?"
-NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-"""Whatever is not on this machine cannot be reached."""
 
 
 @pytest.fixture(scope="module")
@@ -55,29 +50,8 @@ def describe(project: Path) -> None:
 def take(project: Path, root: Path, model: ModelStub) -> Path:
     """Copy the published graph over a working folder, as its README says, and name the model's address."""
     shutil.copytree(project / "published" / "demo" / "graph", root, dirs_exist_ok=True)
-    settings = (root / "settings.yaml").read_text()
-    told = settings.replace("model_provider: openai\n", f"model_provider: openai\n    api_base: {model.url}\n")
-    (root / "settings.yaml").write_text(told)
+    name_model(root, model)
     return root
-
-
-def graphrag(*arguments: str) -> str:
-    """What the command prints; it must succeed."""
-    environment = {**os.environ, **NO_NETWORK, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    done = subprocess.run(
-        [str(GRAPHRAG), *arguments],
-        env={**environment, "GRAPHRAG_API_KEY": "stub"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-def table(root: Path, name: str) -> pl.DataFrame:
-    return pl.read_parquet(root / "output" / f"{name}.parquet")
 
 
 def expected_calls(root: Path) -> tuple[int, int]:
@@ -90,15 +64,10 @@ def test_communities_are_found_offline_and_hold_every_connected_table(
     project: Path, model: ModelStub, tmp_path: Path
 ) -> None:
     root = take(project, tmp_path / "root", model)
-    settings = root / "settings.yaml"
-    lines = [
-        "workflows: [create_communities]" if line.startswith("workflows:") else line
-        for line in settings.read_text().splitlines()
-    ]
-    settings.write_text("\n".join(lines))
+    only_communities(root)
     model.forget()
 
-    graphrag("index", "--root", str(root), "--skip-validation")
+    index(root)
 
     assert not model.asked
     communities = table(root, "communities")
@@ -114,7 +83,7 @@ def indexed(project: Path, model: ModelStub, tmp_path_factory: pytest.TempPathFa
     """A working folder with reports and vectors."""
     root = take(project, tmp_path_factory.mktemp("indexed") / "root", model)
     model.forget()
-    graphrag("index", "--root", str(root), "--skip-validation")
+    index(root)
     print(f"first index: {dict(model.asked)}")  # noqa: T201
     return root
 
@@ -133,7 +102,7 @@ def test_every_community_gets_a_report_with_foreign_keys_in_its_context(indexed:
 def test_queries_are_answered(indexed: Path, model: ModelStub, method: str) -> None:
     model.forget()
 
-    printed = graphrag("query", QUESTION, "--root", str(indexed), "--method", method)
+    printed = query(indexed, method)
 
     assert ANSWER in printed
     contexts = "".join(text for _, text in model.prompts)
@@ -147,7 +116,7 @@ def test_an_unchanged_graph_costs_no_report_call_and_an_added_table_few(
     every = table(indexed, "communities").height
     describe(project)
     model.forget()
-    graphrag("index", "--root", str(take(project, indexed, model)), "--skip-validation")
+    index(take(project, indexed, model))
     unchanged = dict(model.asked)
 
     with duckdb.connect(str(project / "demo.duckdb")) as database:
@@ -157,7 +126,7 @@ def test_an_unchanged_graph_costs_no_report_call_and_an_added_table_few(
         )
     describe(project)
     model.forget()
-    graphrag("index", "--root", str(take(project, indexed, model)), "--skip-validation")
+    index(take(project, indexed, model))
 
     print(f"reports: {every} at first, unchanged {unchanged}, one table added {dict(model.asked)}")  # noqa: T201
     assert unchanged.get("report", 0) == 0
@@ -192,7 +161,7 @@ def test_graphrags_own_extraction_reads_every_record_that_the_model_sends(
 
     model.extract = reply
     model.forget()
-    graphrag("index", "--root", str(root), "--skip-validation")
+    index(root)
 
     documents = len(list((root / "input").iterdir()))
     print(f"own extraction: {dict(model.asked)}, {len(sent)} records sent")  # noqa: T201

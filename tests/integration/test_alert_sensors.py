@@ -355,3 +355,25 @@ def forget_pauses(sensors: Sensors) -> None:
     cursor = sensors.cursors["schema_change"]
     assert cursor is not None
     sensors.cursors["schema_change"] = json.dumps({**json.loads(cursor), "not_before": {}})
+
+
+def test_a_database_whose_log_is_damaged_silences_no_other(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver
+) -> None:
+    for name in ("one", "two"):
+        add_sqlite_database(project, name, 2)
+        publish(name)
+        alter(project / f"{name}.db", "ALTER TABLE t1 DROP COLUMN name")
+        publish(name)
+    (project / "published" / "one" / "manifest.json").write_text('{"files": {}, "problems": [3]}')
+    said = sensors.tick("drift_alerts")
+    assert said.startswith("1 alerts sent. one cannot be read: ")
+    assert told(receiver) == [("drift", "breaking", "two: 1 breaking schema change")]
+
+
+def test_a_broken_project_file_is_named_and_nothing_is_sent(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver
+) -> None:
+    (project / "dbt_like_configs" / "project.yml").write_text("alerts: {chanels: {}}\n")
+    for name in ("drift_alerts", "failure_alerts"):
+        assert "Did you mean 'channels'?" in sensors.tick(name)

@@ -126,6 +126,25 @@ def test_only_what_was_edited_is_taken_over_when_the_run_changed_other_texts(
     assert (shop.description, [(c.name, c.description) for c in shop.columns]) == (None, [("city", "Where it stands.")])
 
 
+def test_an_edit_of_peoples_own_words_replaces_them_unless_they_changed_meanwhile(
+    run: Run, bundle: Path, tmp_path: Path
+) -> None:
+    assert run("approve", "shop", "shop")[0] == 0
+    assert run("run")[0] == 0
+    entry = json.loads((bundle / "schema_store/main.shop.json").read_text())
+    entry["Columns"][0]["Definition"], entry["Columns"][1]["Definition"] = "Its number.", "Its town."
+    (bundle / "schema_store/main.shop.json").write_text(json.dumps(entry, indent=4))
+    run("run")
+    file = tmp_path / "dbt_like_configs/databases/shop.yml"
+    city = next(column for column in people(tmp_path)["shop"].columns if column.name == "city")
+    file.write_text(file.read_text().replace(city.description or "?", "Said otherwise meanwhile."))
+    _, out, err = run("import", KEPT, "shop")
+    assert ("1 Definition taken over" in out, "kept: main.shop.city: its Definition" in err) == (True, True)
+    columns = {column.name: column for column in people(tmp_path)["shop"].columns}
+    assert (columns["shop_id"].description, columns["shop_id"].approval) == ("Its number.", None)
+    assert columns["city"].description == "Said otherwise meanwhile."
+
+
 def test_synonyms_of_an_edited_value_file_are_taken_over(run: Run, bundle: Path, tmp_path: Path) -> None:
     file = bundle / "column_value_store/main.region.zone.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from servers.openai_batches import Batches
+
 from dictionary_pipeline.config.model_settings import ModelSettings
 
 KEY_VARIABLE = "STUB_MODEL_KEY"
@@ -111,6 +113,7 @@ class OpenAIStub:
         self.asked: list[Asked] = []
         self.script: Script = lambda asked: None
         self._lock = threading.Lock()
+        self.batches = Batches(self._batch_reply)
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -118,6 +121,9 @@ class OpenAIStub:
 
             def do_POST(self) -> None:
                 stub._serve(self)
+
+            def do_GET(self) -> None:
+                _send(self, 200, stub.batches.answer("GET", self.path, b"") or b"{}", {})
 
             def log_message(self, format: str, *args: object) -> None:
                 """Say nothing."""
@@ -161,8 +167,18 @@ class OpenAIStub:
         content = json.dumps({"tables": contents})
         return Reply(content=content, delay=max(r.delay for r in replies), headers=replies[0].headers)
 
+    def _batch_reply(self, number: int, body: Mapping[str, Any]) -> tuple[int, bytes]:
+        asked = Asked(number, "batch", {}, body)
+        reply = self._reply(asked)
+        return reply.status, _body(asked, reply)
+
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        sent = handler.rfile.read(int(handler.headers["Content-Length"]))
+        ordered = self.batches.answer("POST", handler.path, sent)
+        if ordered is not None:
+            _send(handler, 200, ordered, {})
+            return
+        body = json.loads(sent)
         with self._lock:
             asked = Asked(
                 len(self.asked) + 1,
@@ -173,16 +189,19 @@ class OpenAIStub:
             self.asked.append(asked)
         reply = self._reply(asked)
         time.sleep(reply.delay)
-        data = _body(asked, reply)
-        try:
-            handler.send_response(reply.status)
-            for name, value in {"Content-Type": "application/json", "x-request-id": "r-1", **reply.headers}.items():
-                handler.send_header(name, value)
-            handler.send_header("Content-Length", str(len(data)))
-            handler.end_headers()
-            handler.wfile.write(data)
-        except OSError:  # the client has given up waiting
-            handler.close_connection = True
+        _send(handler, reply.status, _body(asked, reply), reply.headers)
+
+
+def _send(handler: BaseHTTPRequestHandler, status: int, data: bytes, headers: Mapping[str, str]) -> None:
+    try:
+        handler.send_response(status)
+        for name, value in {"Content-Type": "application/json", "x-request-id": "r-1", **headers}.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+    except OSError:  # the client has given up waiting
+        handler.close_connection = True
 
 
 def answer(asked: Asked, **changes: Any) -> str:

@@ -196,6 +196,11 @@ class Budget:
             self._open += usage
         return Reservation(usage, cost, day)
 
+    def adopt(self, reserved: Reservation) -> None:
+        """Take over what an earlier run had set aside, to settle it in this one."""
+        with self._lock:
+            self._open += reserved.usage
+
     def settle(self, reserved: Reservation, used: Usage) -> None:
         """Replace what was set aside by what was used."""
         with self._lock:

@@ -111,6 +111,10 @@ class ModelClient:
                 raise RequestRefused("the server refuses the request", where=_WHERE, fix=_CHECK, code=code)
         raise RequestRefused("the server refuses every form of the request", where=_WHERE, fix=_CHECK)
 
+    def body(self, question: Request, messages: Sequence[Message]) -> dict[str, Any]:
+        """A request as it would be sent."""
+        return self._arguments(question, messages)[0]
+
     def _arguments(self, question: Request, messages: Sequence[Message]) -> tuple[dict[str, Any], tuple[object, ...]]:
         """Arguments of a request, and the state of the adaptations that they were made under."""
         with self._lock:
@@ -180,6 +184,19 @@ def _reply(completion: Any) -> Reply:
     if getattr(message, "refusal", None):
         ending = "refusal"
     return Reply(message.content or "", ending, usage)
+
+
+def reply_of(body: Any) -> Reply:
+    """What the parsed body of a completion says.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    from openai.types.chat import ChatCompletion
+
+    if not isinstance(body, dict):
+        raise ValueError("not a completion")
+    return _reply(ChatCompletion.construct(**body))
 
 
 def _named(error: openai.APIStatusError) -> str:

@@ -35,6 +35,8 @@ class Status(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     """Not asked about because earlier tables got no answer."""
+    WAITING = "waiting"
+    """In a batch that the provider has not answered yet."""
     SKIPPED_BUDGET = "skipped_budget"
     NOT_ASKED = "not_asked"
     """Left out by this run's options."""

@@ -14,9 +14,10 @@ from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.given import GivenTexts
 from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking
 from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Message, Question, cache_key
+from dictionary_pipeline.enrichment.model.batch import FEWEST, BatchDesk, BatchKeeper, Order
 from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore
-from dictionary_pipeline.enrichment.model.cache import AnswerStore, load_answer, save_answer
-from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp
+from dictionary_pipeline.enrichment.model.cache import load_answer, save_answer
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp, RequestRefused
 from dictionary_pipeline.enrichment.model.facts import Sources, TableFacts, gather
 from dictionary_pipeline.enrichment.model.interview import Interviewer, Open, Outcome
 from dictionary_pipeline.enrichment.model.order import waves
@@ -39,7 +40,7 @@ class Terms:
     database: str
     """Its name, for messages."""
     settings: ModelSettings
-    store: AnswerStore
+    store: BatchKeeper
     ledger: LedgerStore
     today: Callable[[], date]
     previous: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(MODEL_TEXTS)))
@@ -66,6 +67,10 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
     facts = gather(sources, terms.settings.samples, terms.guard)
     tables = [_opened(table, sources.given, terms) for table in facts.values() if _needs(table)]
     writer = _Writer(terms, _meanings(tables, facts))
+    if writer.collect(tables):
+        kept = replace(terms, force=False)
+        tables = [_opened(table, sources.given, kept) for table in facts.values() if _needs(table)]
+        writer.learn(_meanings(tables, facts))
     return writer.run(tables, facts)
 
 
@@ -73,12 +78,17 @@ def questions(sources: Sources, terms: Terms) -> list[tuple[Question | Shared, S
     """What a run would ask, for `plan`: requests and their prompts, without the parents' new texts."""
     facts = gather(sources, terms.settings.samples, terms.guard)
     opened = (_opened(table, sources.given, terms) for table in facts.values() if _needs(table))
-    requests: list[Question | Shared] = []
-    for wave in _batches([table for table in opened if table.question], terms.settings):
-        for batch in wave:
-            asked = [table.question for table in batch if table.question]
-            requests += asked[0].chunks(MAX_COLUMNS) if len(asked) == 1 else [Shared(tuple(asked))]
-    return [(request, prompt_of(request, terms.settings, {})) for request in requests]
+    orders = _orders([table for table in opened if table.question], terms.settings, {})
+    return [(order.request, order.prompt) for order in orders]
+
+
+def _orders(tables: Sequence[Open], settings: ModelSettings, meanings: Mapping[TableName, str]) -> Iterator[Order]:
+    """All requests that asking about tables takes, as far as that is known beforehand."""
+    for batch in (batch for wave in _batches(tables, settings) for batch in wave):
+        asked = [table.question for table in batch if table.question]
+        parts = asked[0].chunks(MAX_COLUMNS) if len(asked) == 1 else (Shared(tuple(asked)),)
+        for request in parts:
+            yield Order(request, tuple(table.key for table in batch), prompt_of(request, settings, meanings))
 
 
 def _batches(tables: Sequence[Open], settings: ModelSettings) -> Iterator[list[tuple[Open, ...]]]:
@@ -138,10 +148,44 @@ class _Writer:
         self._terms = terms
         budget = Budget(settings.budget, settings.price, Ledger(terms.ledger, terms.today))
         self._interviewer = Interviewer(settings, budget, terms.guard, meanings)
+        uses_batches = settings.batch and terms.may_ask
+        self._desk = BatchDesk(settings, terms.store, budget, terms.guard) if uses_batches else None
         self._asked = 0
         self._answered = 0
         self._in_a_row = 0
         self._failure: DictionaryError | None = None
+
+    def collect(self, tables: Sequence[Open]) -> bool:
+        """Take in the answers of a batch, if there is one that is done; no other is ordered in this run."""
+        if self._desk is None:
+            return False
+        kept = {table.key: table for table in tables}
+
+        def keep(key: str, answer: Answer) -> None:
+            save_answer(self._terms.store, key, kept[key].kept | answer)
+
+        if not self._desk.collect({key: table.facts for key, table in kept.items()}, keep):
+            return False
+        self._desk = None
+        return True
+
+    def learn(self, meanings: Mapping[TableName, str]) -> None:
+        """Further definitions that prompts of other tables may use."""
+        self._interviewer.meanings.update(meanings)
+
+    def _ordered(self, tables: Sequence[Open]) -> set[TableName]:
+        """Tables whose answers come with a batch, which is ordered when so many are asked about that it pays."""
+        if self._desk is None or self._desk.pending is not None:
+            return {table.facts.name for table in tables} if self._desk else set()
+        orders = list(_orders(tables, self._terms.settings, self._interviewer.meanings))
+        if len(orders) < FEWEST:
+            return set()
+        try:
+            sent = {key for order in self._desk.order(orders) for key in order.keys}
+        except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
+            self._interviewer.stop = self._failure = error
+            return set()
+        return {table.facts.name for table in tables if table.key in sent}
 
     def run(self, tables: Sequence[Open], facts: Mapping[TableName, TableFacts]) -> ModelTexts:
         """Ask what is to be asked and put all texts together."""
@@ -151,6 +195,11 @@ class _Writer:
         for table in tables:
             if table.facts.name in waiting:
                 outcomes[table.facts.name] = Outcome(table, table.kept, Status.NOT_ASKED)
+        ordered = self._ordered(askable)
+        for table in askable:
+            if table.facts.name in ordered:
+                outcomes[table.facts.name] = Outcome(table, table.kept, Status.WAITING)
+        askable = [table for table in askable if table.facts.name not in ordered]
         for arrived in self._ask_all(askable):
             for outcome in arrived:
                 outcomes[outcome.table.facts.name] = outcome

@@ -117,10 +117,11 @@ class Interview:
 
 
 def _read(reply: Reply, batch: Batch) -> Replies | None:
-    """The records of a reply; a cut one may hold whole records in the delimiter format only."""
-    if reply.ending not in _ENDINGS or (reply.ending == "length" and batch.settings.format == "delimited"):
+    """The records of a reply; a cut one holds whole records in the delimiter format only, and the loss is counted."""
+    if reply.ending not in _ENDINGS:
         return read_reply(reply.text, batch)
-    return None
+    found = read_reply(reply.text, batch) if reply.ending == "length" and batch.settings.format == "delimited" else None
+    return found and {key: one | Found(malformed=(_ENDINGS["length"],)) for key, one in found.items()}
 
 
 def _add(outcome: Outcome, found: Mapping[str, Found]) -> None:

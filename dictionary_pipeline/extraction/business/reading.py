@@ -155,12 +155,13 @@ class _Reader:
         """Keep what was answered, and note what was not."""
         stage = self._terms.stage
         for key in (unit.key for unit in outcome.batch.units):
+            is_whole = key in outcome.found and key not in outcome.open
             if key in outcome.found:
-                self._kept[key] = Kept(self._hashes[key], outcome.found[key], key not in outcome.open)
+                self._kept[key] = Kept(self._hashes[key], outcome.found[key], is_whole)
                 save_kept(self._terms.store, key, self._kept[key])
-            elif key in outcome.faults:
+            if key in outcome.faults:
                 self._problems.append(Problem(key, stage, None, outcome.faults[key], _HINT))
-            elif outcome.error is not None:
+            elif outcome.error is not None and not is_whole:
                 self._problems.append(outcome.error.as_problem(key, stage))
             self._statuses[key] = _status(key, outcome)
         self._answered += bool(outcome.found)

@@ -167,7 +167,7 @@ def shop(**changes: Any) -> BundleInputs:
         },
         "allowed": {"sales.customer.state": ['"new"', '"gone"']},
         "values": {
-            "sales.customer.name": [("Ürsula\tB", 2), ("Ann", 5), ("Bob", 5)],
+            "sales.customer.name": [("Bob", 5), ("Ann", 7), ("Ürsula\tB", 2)],
             "sales.customer.password": [("hunter2", 1)],
         },
         "withheld": ["sales.customer.password"],
