@@ -322,7 +322,7 @@ def main(arguments: list[str] | None = None) -> None:
             sys.exit(1)
         raise
     except DictionaryError as error:
-        complain("error", str(error))
+        complain("error", f"{error} ({error.identifier})")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         complain("error", _INTERRUPTED)

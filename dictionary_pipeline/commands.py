@@ -207,7 +207,7 @@ def _finish(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
         say(json.dumps(bodies[0] if len(bodies) == 1 else bodies))
     for summary in summaries:
         if summary.error is not None:
-            complain(f"error: {summary.database}", str(summary.error))
+            complain(f"error: {summary.database}", f"{summary.error} ({summary.error.identifier})")
             continue
         for warning in summary.warnings[:_MOST_PROBLEMS]:
             complain("warning", warning)

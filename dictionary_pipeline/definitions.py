@@ -12,6 +12,7 @@ from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.handover import PUBLISHED
 from dictionary_pipeline.orchestration.alert_sensors import build_alert_sensors
 from dictionary_pipeline.orchestration.assets import asset_key, stage_assets
+from dictionary_pipeline.orchestration.batch_sensor import build_batch_sensor
 from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
 from dictionary_pipeline.orchestration.fleet_overview import build_fleet_schedule, fleet_overview, report_fleet
 from dictionary_pipeline.orchestration.freshness import with_freshness
@@ -54,7 +55,12 @@ defs = dg.Definitions(
         fleet_overview,
     ],
     jobs=[refresh_dictionary, report_fleet],
-    sensors=[build_registry_sensor(automation), build_change_sensor(automation), *build_alert_sensors()],
+    sensors=[
+        build_registry_sensor(automation),
+        build_change_sensor(automation),
+        build_batch_sensor(project.databases.values()),
+        *build_alert_sensors(),
+    ],
     schedules=[build_nightly_schedule(automation), build_fleet_schedule(automation)],
     resources={"refresh_options": RefreshOptions()},
     executor=dg.in_process_executor,

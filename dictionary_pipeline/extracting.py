@@ -177,7 +177,7 @@ def text_units(
     return [
         *table_units(catalog, nodes, definitions, privacy),
         *glossary_units(model.glossary, privacy),
-        *document_units(documents.chunks, nodes, privacy),
+        *document_units(documents.texts, nodes, privacy),
     ]
 
 

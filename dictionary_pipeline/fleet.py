@@ -100,8 +100,8 @@ class Fleet:
     databases: tuple[DatabaseStatus, ...]
     """Those that need somebody first, then by name."""
     cost_this_month: float | None = None
-    """What all databases spent on the model since the first of the month (UTC), in the currency of its price; null
-    where no limit of a day or month makes runs keep that record."""
+    """What all databases spent on models since the first of the month (UTC), in the currency of the prices; null
+    where no run recorded any."""
     failing_alerts: tuple[DeliveryFailure, ...] = ()
     fault: str | None = None
     """What could not be read of what the databases share."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dictionary_pipeline import jsontext
@@ -76,15 +76,6 @@ def note_probes(store: Store, down: Mapping[str, Silence], answered: Collection[
         except StoreConflict:
             continue
     raise StoreConflict("others keep changing the record of probes", where=REACHABILITY_KEY, fix="It is tried again.")
-
-
-def forget(reachability: Reachability, configured: Collection[str]) -> Reachability:
-    """Without databases that are no longer configured."""
-    return replace(
-        reachability,
-        down={name: failure for name, failure in reachability.down.items() if name in configured},
-        back={name: at for name, at in reachability.back.items() if name in configured},
-    )
 
 
 def _noted(known: Reachability, down: Mapping[str, Silence], answered: Collection[str], now: float) -> Reachability:

@@ -90,6 +90,10 @@ class Model(Section):
         description="Whether 20 requests or more are sent as a batch of the provider, which costs less and is answered "
         "within a day; the sensor `model_batch`, or the next run, takes the answers in.",
     )
+    batch_model: str | None = Field(
+        default=None,
+        description="Azure: the deployment of a batch type, of the same model as `model`, which answers single requests.",
+    )
     language: str = Field(default=_DEFAULT.language, min_length=1, description="Language of the definitions.")
     glossary: dict[str, str] = Field(
         default={}, description="Terms and abbreviations of your trade and what they mean; part of every prompt."
@@ -137,7 +141,7 @@ def model_settings(project: Model | None, own: DatabaseModel) -> ModelSettings |
         return None
     shared = ("base_url", "api_version", "identity", "client_id", "entra_scope", "temperature", "reasoning_effort")
     limits = ("max_requests", "max_tokens", "max_cost", "max_cost_per_day", "max_cost_per_month")
-    sending = ("timeout_seconds", "max_retries", "concurrency", "share_requests", "batch")
+    sending = ("timeout_seconds", "max_retries", "concurrency", "share_requests", "batch", "batch_model")
     more = ("reasoning_tokens", "response_format", "token_parameter", *sending)
     price = project.prices.get(project.model)
     return replace(

@@ -67,6 +67,8 @@ class ModelSettings:
     """Small tables may share a request."""
     batch: bool = False
     """Many requests go to the provider as one batch, which is answered later."""
+    batch_model: str | None = None
+    """Azure: the deployment of a batch type; null: the same name."""
     language: str = "English"
     glossary: Mapping[str, str] = field(default_factory=dict)
     samples: SamplesMode = "masked"

@@ -89,11 +89,11 @@ def _scene(nodes: pl.DataFrame, pairs: pl.DataFrame, roles: pl.DataFrame, titles
     )
     left_out = nodes.height - len(boxes)
     notes = (f"{left_out} less connected ones not shown",) if left_out else ()
-    has_business = not nodes["type"].is_in(SQL_TYPES).all()
-    title = f"{nodes.height} tables{', views and business entities' if has_business else ' and views'}"
-    shows_schemas = shown["schema_name"].n_unique() > 1
-    said = f"{title} and their {pairs.height} relationships"
-    return Scene(said, boxes, links, shows_schemas, notes, ("refers to, reads or relates to", "the same, inferred"))
+    is_proven = nodes["type"].is_in(SQL_TYPES).all()
+    what = "tables and views" if is_proven else "tables, views and business entities"
+    title = f"{nodes.height} {what} and their {pairs.height} relationships"
+    shows_schemas = shown["schema_name"].drop_nulls().n_unique() > 1
+    return Scene(title, boxes, links, shows_schemas, notes, ("refers to, reads or relates to", "the same, inferred"))
 
 
 def _box(

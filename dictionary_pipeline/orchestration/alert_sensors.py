@@ -25,6 +25,7 @@ from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.project import current_project, project_folder
+from dictionary_pipeline.orchestration.tags import PARTITION_TAG
 from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
@@ -34,7 +35,8 @@ _INTERVAL_SECONDS = 30
 _LOOKBACK_SECONDS = 7 * 86_400
 _MOST_RUNS = 500
 """Ended runs that one tick looks at; the next one goes on from there."""
-_PARTITION_TAG = "dagster/partition"
+_OVERLAP_SECONDS = 60.0
+"""A run's end may be written a little after that of a later one; to look at one twice does no harm."""
 _UNTOLD = "the run failed outside its stages; its event log in Dagster tells more"
 _LOST = "the run ended without a result: its process was killed, never started, or hung"
 _READER = PublishedReader()
@@ -165,20 +167,23 @@ def _run_ends(instance: dg.DagsterInstance, since: float) -> tuple[list[RunEnd],
     filters = dg.RunsFilter(
         job_name=refresh_dictionary.name,
         statuses=[dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE],
-        updated_after=datetime.fromtimestamp(since, UTC),
+        updated_after=datetime.fromtimestamp(since - _OVERLAP_SECONDS, UTC),
     )
     records = instance.get_run_records(filters, limit=_MOST_RUNS, order_by="update_timestamp", ascending=True)
     ends = [end for record in records for end in _run_end(instance, record)]
-    seen = max((record.update_timestamp.replace(tzinfo=UTC).timestamp() for record in records), default=since)
-    return ends, seen
+    return ends, max([since, *(_updated(record) for record in records)])
+
+
+def _updated(record: dg.RunRecord) -> float:
+    return record.update_timestamp.replace(tzinfo=UTC).timestamp()
 
 
 def _run_end(instance: dg.DagsterInstance, record: dg.RunRecord) -> Iterable[RunEnd]:
     run = record.dagster_run
-    database = run.tags.get(_PARTITION_TAG)
+    database = run.tags.get(PARTITION_TAG)
     if database is None or _is_dry(run.run_config):
         return
-    at = record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
+    at = record.end_time or _updated(record)
     failure = None if run.is_success else _failure(instance, run.run_id, database, at)
     yield RunEnd(database, at, failure)
 

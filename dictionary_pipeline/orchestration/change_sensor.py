@@ -21,7 +21,9 @@ from dictionary_pipeline.orchestration.probing import Down, Outcome, Probed, Pro
 from dictionary_pipeline.orchestration.project import current_project
 from dictionary_pipeline.orchestration.silence import note_outcomes
 from dictionary_pipeline.orchestration.tags import RUN_KEY_TAG
+from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.verified import verifications
 
 _TICK_SECONDS = 60
 _FIRST_PAUSE = 120.0
@@ -43,9 +45,7 @@ class ChangeCursor:
     down: dict[str, int] = field(default_factory=dict)
     """Database that does not answer -> how often in a row."""
     requested: dict[str, list[str]] = field(default_factory=dict)
-    """Database -> probe and run key of the last request that no publish has confirmed.
-
-    A run that finds nothing changed leaves the published probe as it is."""
+    """Database -> probe and run key of the last request that no run has confirmed."""
 
     @classmethod
     def parse(cls, text: str | None) -> ChangeCursor:
@@ -180,7 +180,11 @@ def build_change_sensor(automation: AutomationConfig, pool: ProbePool = _POOL) -
             project = current_project()
         except DictionaryError as error:
             return dg.SkipReason(shorten(str(error)))  # `database_registry` logs it
-        plan = _tick(project, context, pool)
+        try:
+            plan = _tick(project, context, pool)
+        except DictionaryError as error:
+            context.log.error(shorten(str(error)))
+            return dg.SkipReason(shorten(str(error)))
         for name, reason in plan.newly_down.items():
             context.log.error(shorten(f"database {name} cannot be asked for changes: {reason}"))
         for name in plan.back:
@@ -205,9 +209,10 @@ def _tick(project: Project, context: dg.SensorEvaluationContext, pool: ProbePool
     now = time.time()
     settings = {name: config.probe for name, config in configs.items()}
     asked = due(settings, cursor, now)
+    last = verifications(open_store(project.publish, project.folder, "")) if asked else {}
 
     def probe(name: str) -> Outcome:
-        return probe_database(configs[name], database_store(configs[name], project.folder))
+        return probe_database(configs[name], database_store(configs[name], project.folder), last.get(name))
 
     outcomes = pool.round(asked, probe)
     note_outcomes(project, outcomes, now, context.log)

@@ -27,7 +27,7 @@ class Probed(NamedTuple):
 
     probe: str
     published: str | None
-    """The value that was published last."""
+    """The value at which the published dictionary was last known to be true."""
     manifest: str = ""
     """Hash of the published manifest."""
 
@@ -56,8 +56,11 @@ Outcome = Probed | Unwatched | Unchanged | Down
 Probe = Callable[[str], Outcome]
 
 
-def probe_database(config: DatabaseConfig, store: Store) -> Outcome:
+def probe_database(config: DatabaseConfig, store: Store, last: Verification | None = None) -> Outcome:
     """Ask one database whether its schema may have changed, if that is wanted.
+
+    Args:
+        last: When the database was verified last: a run that finds nothing new leaves the manifest as it is.
 
     Raises:
         DictionaryError: the database or its store cannot be read.
@@ -72,7 +75,10 @@ def probe_database(config: DatabaseConfig, store: Store) -> Outcome:
         return Unwatched()
     with engine.open() as session:
         probe = engine.probe(session)
-    return Unwatched() if probe is None else Probed(probe, published.manifest.probe, published.sha256)
+    if probe is None:
+        return Unwatched()
+    is_verified = last is not None and last.manifest == published.sha256
+    return Probed(probe, last.probe if last and is_verified else published.manifest.probe, published.sha256)
 
 
 def look_for_work(config: DatabaseConfig, store: Store, last: Verification | None, now: datetime) -> Outcome:
@@ -85,7 +91,7 @@ def look_for_work(config: DatabaseConfig, store: Store, last: Verification | Non
     Raises:
         DictionaryError: the database or its store cannot be read.
     """
-    outcome = probe_database(config, store)
+    outcome = probe_database(config, store, last)
     if not isinstance(outcome, Probed) or last is None or not last.settled:
         return outcome
     seen = (outcome.probe, outcome.manifest, configuration_digest(config))

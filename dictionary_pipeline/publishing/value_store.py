@@ -81,7 +81,8 @@ def _lines(
             text = _quote(value)
             hashed = hashed_name.copy()
             hashed.update(text.encode() + b"]")
-            same = jsontext.compact(list(synonyms.get(value, ())))
+            words = synonyms.get(value)
+            same = jsontext.compact(list(words)) if words else "[]"
             lines.append(f'{head}, "Value": {text}, "Synonyms": {same}, "Id": "{hashed.hexdigest()[:32]}"}}\n')
         yield "".join(lines).encode()
 

@@ -105,22 +105,14 @@ def sample_tables(
     reader = _Reader(engine, plan, config, finder)
     judge = Judge(catalog, policy, denied, known)
     collector = Collector(plan, judge)
-    problems: list[Problem] = []
-    read: set[TableKey] = set()
     done = on_table or (lambda _name: None)
     for table in plan.tables:
         if table.action is not Action.READ:
             done(table.name)
     budget = WarehouseBudget(engine, config.sampling)
-    for outcome in _read_tables(engine, plan, budget.guarded(reader.read), config):
-        if outcome.result is not None:
-            found = outcome.result
-            collector.add(found.sample)
-            read.add(outcome.task.key)
-            finder.add(outcome.task, found.candidates, is_whole=found.is_whole, seconds_left=found.seconds_left)
-        if outcome.error is not None:
-            problems.append(_problem(engine, outcome.task, outcome.error, config))
-        done(outcome.task.name)
+    outcomes = _read_tables(engine, plan, budget.guarded(reader.read), config)
+    read, failed = _gather(outcomes, collector, finder, done)
+    problems = [_problem(engine, table, error, config) for table, error in failed]
     problems += budget.problems(config.name, STAGE)
     if previous is not None:
         kept = {table.name for table in plan.tables if table.action is Action.KEEP}
@@ -139,7 +131,7 @@ def sample_tables(
         sensitivity,
         collector.hidden_values(),
         filled.verification.remembered,
-        frozenset(read),
+        read,
     )
 
 
@@ -237,6 +229,27 @@ def _read_tables(
     tasks = [table for table in plan.tables if table.action is Action.READ]
     with closing(read_all(engine, tasks, read, connections=config.sampling.max_connections)) as outcomes:
         yield from outcomes
+
+
+def _gather(
+    outcomes: Iterator[Outcome[TablePlan, _Read | None]],
+    collector: Collector,
+    finder: SetFinder,
+    done: Callable[[str], None],
+) -> tuple[frozenset[TableKey], list[tuple[TablePlan, DictionaryError]]]:
+    """Take tables as they are finished; those that were read, and those that failed."""
+    read: set[TableKey] = set()
+    failed: list[tuple[TablePlan, DictionaryError]] = []
+    for outcome in outcomes:
+        found = outcome.result
+        if found is not None:
+            collector.add(found.sample)
+            read.add(outcome.task.key)
+            finder.add(outcome.task, found.candidates, is_whole=found.is_whole, seconds_left=found.seconds_left)
+        if outcome.error is not None:
+            failed.append((outcome.task, outcome.error))
+        done(outcome.task.name)
+    return frozenset(read), failed
 
 
 def _problem(engine: Engine, table: TablePlan, error: DictionaryError, config: DatabaseConfig) -> Problem:

@@ -28,7 +28,8 @@ def column_samples(run: PipelineRun) -> StageReport:
     """Sample every table once: value profiles, samples, allowed values, values."""
     upstream = require_stages(run.store, SNAPSHOT)
     catalog = handover.catalog_from(upstream[SNAPSHOT])
-    marks, started = _marks(run, catalog), now()
+    before, started = usage(run.engine.meter), now()
+    marks = _marks(run, catalog)
     bases = sampling_bases(catalog, run.config, marks)
     total, done = catalog.tables.height, 0
 
@@ -37,7 +38,6 @@ def column_samples(run: PipelineRun) -> StageReport:
         done += 1
         run.progress(SAMPLES, done, total)
 
-    before = usage(run.engine.meter)
     last = _last_samples(run)
     previous = handover.samples_from(last) if last else None
     age = load_age(run.store, last.output) if last else SamplingAge()

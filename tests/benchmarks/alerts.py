@@ -1,7 +1,7 @@
 """Alerts end to end: `python tests/benchmarks/alerts.py` against a live `dagster dev`; prints one JSON line.
 
 Three PostgreSQL databases on one server, every kind of channel with a local receiver: a dropped column, a comment
-alone, the server stopped and started again. Takes about ten minutes, most of it the pauses of the sensors.
+alone, the server stopped and started again. Takes about a quarter of an hour, most of it the pauses of the sensors.
 """
 
 from __future__ import annotations

@@ -347,7 +347,7 @@ def test_wrong_credentials_end_the_run_as_a_configuration_error(tmp_path: Path, 
     assert isinstance(project.run().error, ConfigurationError)
 
 
-@pytest.mark.parametrize("content", ["", "no", '{"entities": ', '{"answer": []}', "[]"])
+@pytest.mark.parametrize("content", ["no", '{"answer": []}'])
 def test_an_answer_in_no_format_is_asked_for_once_more_and_then_a_problem(
     tmp_path: Path, stub: OpenAIStub, content: str
 ) -> None:

@@ -20,7 +20,7 @@ from dictionary_pipeline.orchestration.jobs import CHANGED_ONLY
 from dictionary_pipeline.orchestration.probing import Budget, ProbePool
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE, current_project
 from dictionary_pipeline.pipeline import run_database
-from dictionary_pipeline.run import database_store
+from dictionary_pipeline.run import database_store, shared_store
 
 
 @pytest.fixture
@@ -51,7 +51,12 @@ class Sensor:
         self.instance.add_dynamic_partitions("databases", [name])
         project = current_project()
         config = project.databases[name]
-        assert run_database(config, database_store(config, project.folder)).error is None
+        shared = shared_store(config, project.folder)
+        assert run_database(config, database_store(config, project.folder), shared=shared).error is None
+
+    def forget(self) -> None:
+        """Lose the cursor."""
+        self._cursor = None
 
 
 @pytest.fixture
@@ -101,6 +106,17 @@ def test_new_rows_are_no_change(project: Path, sensor: Sensor) -> None:
     add_sqlite_database(project, "one", 1)
     sensor.publish("one")
     alter(project / "one.db", "INSERT INTO t0 (name) VALUES ('third')")
+    assert sensor.tick() == []
+
+
+def test_a_change_outside_the_selection_is_not_requested_again_after_its_run(project: Path, sensor: Sensor) -> None:
+    file = add_sqlite_database(project, "one", 1)
+    file.write_text(file.read_text() + "entities:\n  exclude: ['tmp*']\n")
+    sensor.publish("one")
+    alter(project / "one.db", "CREATE TABLE tmp1 (id INTEGER)")
+    assert len(sensor.tick()) == 1
+    sensor.publish("one")
+    sensor.forget()
     assert sensor.tick() == []
 
 

@@ -149,7 +149,7 @@ def test_a_held_dictionary_is_shown_as_held_and_grows_old(project: Path, run: Ru
     assert "fresh, held" in fleet(project).frame()["state"].to_list()
 
 
-def test_spending_of_the_month_is_told_where_a_limit_makes_runs_record_it(project: Path, run: Run) -> None:
+def test_spending_of_the_month_is_told_as_far_as_runs_recorded_it(project: Path, run: Run) -> None:
     assert status(run)["cost_this_month"] is None
     now = datetime.now(UTC)
     before = (now.replace(day=1) - timedelta(days=1)).date().isoformat()

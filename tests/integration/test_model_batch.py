@@ -16,6 +16,7 @@ from dictionary_pipeline.config.model_settings import ModelBudget, ModelPrice
 from dictionary_pipeline.config.resolved import ConnectionSpec, DatabaseConfig
 from dictionary_pipeline.enrichment.model.batch import PENDING_KEY
 from dictionary_pipeline.pipeline import RunSummary, run_database
+from dictionary_pipeline.plan import plan_run
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.run import RunOptions
 
@@ -86,6 +87,7 @@ def test_a_full_load_is_ordered_waited_for_and_taken_in(shop: Shop, stub: OpenAI
     assert set(shop.sources().values()) == {"model"}
     assert (metrics(last)["model_requests"], metrics(last)["model_tables_kept"]) == (COUNT, COUNT)
     assert metrics(last)["model_completion_tokens"] > 0
+    assert sorted(stub.batches.deleted) == ["file-1", "output"], "nothing is left with the provider"
     again = shop.run()
     assert (metrics(again)["model_requests"], stub.asked, len(stub.batches.ordered)) == (0, [], 1)
 
@@ -191,6 +193,36 @@ def test_a_limit_cuts_the_batch_and_the_rest_is_skipped(shop: Shop, stub: OpenAI
     assert (metrics(summary)["model_tables_waiting"], metrics(summary)["model_tables_skipped_budget"]) == (21, 3)
 
 
+def test_a_server_without_batches_is_named_with_the_fix(shop: Shop, stub: OpenAIStub) -> None:
+    stub.batches.http_status = 404
+    summary = shop.run()
+    assert (summary.exit_code, "Delete 'batch: true'" in str(summary.error), stub.asked) == (2, True, [])
+
+
+def test_an_outage_while_ordering_is_a_problem_and_nothing_is_asked_at_full_price(shop: Shop, stub: OpenAIStub) -> None:
+    stub.batches.http_status = 500
+    summary = shop.run(max_retries=0)
+    assert (summary.exit_code, stub.asked, shop.is_waiting) == (3, [], False)
+    assert "24 more tables were not asked about" in summary.problems[0].message
+    stub.batches.http_status = 200
+    assert metrics(shop.run())["model_tables_waiting"] == COUNT
+
+
+def test_an_outage_while_waiting_changes_nothing(shop: Shop, stub: OpenAIStub) -> None:
+    shop.run()
+    stub.batches.http_status = 500
+    summary = shop.run(max_retries=0)
+    assert (summary.exit_code, metrics(summary)["model_tables_waiting"], stub.asked) == (0, COUNT, [])
+
+
+def test_a_batch_goes_to_its_own_deployment(shop: Shop, stub: OpenAIStub) -> None:
+    shop.run(batch_model="batch-deployment")
+    assert {body["model"] for body in stub.batches.bodies} == {"batch-deployment"}
+    stub.batches.status = "completed"
+    shop.run(batch_model="batch-deployment")
+    assert (set(shop.sources().values()), stub.asked) == ({"model"}, []), "it is the same model"
+
+
 def test_a_dry_run_orders_and_collects_nothing(shop: Shop, stub: OpenAIStub) -> None:
     shop.run(RunOptions(dry_run=True))
     assert stub.batches.files == {}
@@ -198,6 +230,15 @@ def test_a_dry_run_orders_and_collects_nothing(shop: Shop, stub: OpenAIStub) -> 
     stub.batches.status = "completed"
     shop.run(RunOptions(dry_run=True))
     assert shop.is_waiting
+
+
+def test_a_plan_asks_nothing_while_a_batch_is_under_way(shop: Shop, stub: OpenAIStub) -> None:
+    config = DatabaseConfig("shop", ConnectionSpec("duckdb", {"path": str(shop.file)}), model=stub.settings(batch=True))
+    before = plan_run(config, LocalStore(shop.out)).model
+    shop.run()
+    after = plan_run(config, LocalStore(shop.out)).model
+    assert before is not None and after is not None
+    assert (before.requests, after.requests) == (COUNT, 0)
 
 
 def test_requests_of_a_batch_are_those_of_single_questions(shop: Shop, stub: OpenAIStub) -> None:

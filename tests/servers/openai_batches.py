@@ -17,9 +17,11 @@ class Batches:
     def __init__(self, complete: Complete) -> None:
         self._complete = complete
         self.status = "in_progress"
+        self.http_status = 200
         self.files: dict[str, list[dict[str, Any]]] = {}
         self.ordered: list[dict[str, Any]] = []
-        self.loses_answer_of_create = False
+        self.deleted: list[str] = []
+        self._uploads = 0
 
     @property
     def bodies(self) -> list[Mapping[str, Any]]:
@@ -32,6 +34,10 @@ class Batches:
         if route is None:
             return None
         kind, name, content = route.groups()
+        if method == "DELETE":
+            self.files.pop(name or "", None)
+            self.deleted.append(name or "")
+            return json.dumps({"id": name, "object": "file", "deleted": True}).encode()
         if kind == "files":
             return self._output() if content else self._upload(body)
         if method == "POST":
@@ -42,7 +48,8 @@ class Batches:
 
     def _upload(self, body: bytes) -> bytes:
         lines = [json.loads(line) for line in body.decode().splitlines() if line.startswith('{"custom_id"')]
-        name = f"file-{len(self.files) + 1}"
+        self._uploads += 1
+        name = f"file-{self._uploads}"
         self.files[name] = lines
         told = {"id": name, "object": "file", "bytes": len(body), "created_at": 0, "filename": "r.jsonl"}
         return json.dumps({**told, "purpose": "batch", "status": "processed"}).encode()
@@ -50,7 +57,7 @@ class Batches:
     def _create(self, given: dict[str, Any]) -> bytes:
         batch = {"id": f"batch-{len(self.ordered) + 1}", "object": "batch", "created_at": 0, **given}
         self.ordered.append(batch)
-        return b"no json" if self.loses_answer_of_create else json.dumps(self._shown(batch)).encode()
+        return json.dumps(self._shown(batch)).encode()
 
     def _shown(self, batch: dict[str, Any]) -> dict[str, Any]:
         output = {"output_file_id": "output"} if self.status in ("completed", "expired") else {}

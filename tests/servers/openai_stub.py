@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from servers.openai_batches import Batches
-
 from dictionary_pipeline.config.model_settings import ModelSettings
+from servers.openai_batches import Batches
 
 KEY_VARIABLE = "STUB_MODEL_KEY"
 KEY = "canary-model-key"
@@ -123,7 +122,10 @@ class OpenAIStub:
                 stub._serve(self)
 
             def do_GET(self) -> None:
-                _send(self, 200, stub.batches.answer("GET", self.path, b"") or b"{}", {})
+                _send(self, stub.batches.http_status, stub.batches.answer("GET", self.path, b"") or b"{}", {})
+
+            def do_DELETE(self) -> None:
+                _send(self, stub.batches.http_status, stub.batches.answer("DELETE", self.path, b"") or b"{}", {})
 
             def log_message(self, format: str, *args: object) -> None:
                 """Say nothing."""
@@ -176,7 +178,7 @@ class OpenAIStub:
         sent = handler.rfile.read(int(handler.headers["Content-Length"]))
         ordered = self.batches.answer("POST", handler.path, sent)
         if ordered is not None:
-            _send(handler, 200, ordered, {})
+            _send(handler, self.batches.http_status, ordered, {})
             return
         body = json.loads(sent)
         with self._lock:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from dictionary_pipeline import jsontext
@@ -21,6 +23,7 @@ from dictionary_pipeline.enrichment.model.client import (
     ModelClient,
     ModelUnavailable,
     Reply,
+    RequestRefused,
     as_failure,
     connected,
     reply_of,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 PENDING_KEY = ".state/model_batch.json"
 FEWEST = 20
 """Requests below which a batch is not worth waiting for."""
+_MOST = 50_000
+"""Requests of a batch: OpenAI's limit."""
 _FORMAT = 1
 _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _WINDOW: Literal["24h"] = "24h"
@@ -136,6 +141,7 @@ class BatchDesk:
             keep(key, answer)
         self._budget.settle(self.pending.reserved, used)
         self._store.delete([PENDING_KEY])
+        self._tidy(self.pending.file, found)
         was_ordered = found is not None or self.pending.batch is not None
         self.pending = None
         return was_ordered
@@ -151,13 +157,15 @@ class BatchDesk:
         lines: dict[str, str] = {}
         sent: list[Order] = []
         reserved: list[Reservation] = []
-        for number, order in enumerate(orders):
+        for number, order in enumerate(orders[:_MOST]):
             most = order.request.max_tokens + self._settings.reasoning_tokens
             try:
                 reserved.append(self._budget.reserve(prompt_tokens(order.prompt), most))
             except BudgetReached:
                 break
-            body = client.body(order.request, order.prompt)
+            body = client.body(order.request, order.prompt) | {
+                "model": self._settings.batch_model or self._settings.model
+            }
             line = {"custom_id": f"r{number}", "method": "POST", "url": self._path, "body": body}
             lines[f"r{number}"] = json.dumps(line, ensure_ascii=False)
             sent.append(order)
@@ -193,6 +201,14 @@ class BatchDesk:
         }
         self._store.write(PENDING_KEY, jsontext.pretty(document).encode())
 
+    def _tidy(self, file: str, batch: openai.types.Batch | None) -> None:
+        """Delete what the provider keeps of the questions and answers."""
+        names = [file, *((batch.output_file_id, batch.error_file_id) if batch else ())]
+        for name in filter(None, names):
+            # Nothing depends on it, and what is under way is already settled.
+            with suppress(ModelUnavailable, RequestRefused):
+                _call(self._settings, partial(_delete_file, name))
+
     def _replies(self, batch: openai.types.Batch | None) -> Iterator[tuple[str, Reply]]:
         """Each request that was answered, by its name; all others are asked as usual."""
         output = batch.output_file_id if batch else None
@@ -214,6 +230,10 @@ class BatchDesk:
             answers = Shared(tuple(whole.values())).read(text, self._guard)
         for key, answer in zip(whole, answers, strict=True):
             yield key, replace(answer, faults=())
+
+
+def _delete_file(name: str, client: openai.OpenAI) -> None:
+    client.files.delete(name)
 
 
 def _found(pending: Pending, settings: ModelSettings) -> openai.types.Batch | None:

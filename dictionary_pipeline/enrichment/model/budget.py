@@ -166,8 +166,7 @@ class Budget:
         self._limits = limits
         self._before = before
         self._price = price
-        shared = limits.max_cost_per_day is not None or limits.max_cost_per_month is not None
-        self._ledger = ledger if shared else None
+        self._ledger = ledger if price is not None else None
         self._lock = threading.Lock()
         self._open = Usage()
         self.used = Usage()

@@ -14,7 +14,7 @@ from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.given import GivenTexts
 from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking
 from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Message, Question, cache_key
-from dictionary_pipeline.enrichment.model.batch import FEWEST, BatchDesk, BatchKeeper, Order
+from dictionary_pipeline.enrichment.model.batch import FEWEST, BatchDesk, BatchKeeper, Order, load_pending
 from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore
 from dictionary_pipeline.enrichment.model.cache import load_answer, save_answer
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp, RequestRefused
@@ -75,7 +75,12 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
 
 
 def questions(sources: Sources, terms: Terms) -> list[tuple[Question | Shared, Sequence[Message]]]:
-    """What a run would ask, for `plan`: requests and their prompts, without the parents' new texts."""
+    """What a run would ask, for `plan`: requests and their prompts, without the parents' new texts.
+
+    Nothing while a batch is under way, whose answers come first.
+    """
+    if terms.settings.batch and load_pending(terms.store) is not None:
+        return []
     facts = gather(sources, terms.settings.samples, terms.guard)
     opened = (_opened(table, sources.given, terms) for table in facts.values() if _needs(table))
     orders = _orders([table for table in opened if table.question], terms.settings, {})

@@ -1,8 +1,8 @@
 """Keeps out of a prompt what is written for the model rather than for people.
 
-A text is data, whatever it says; but a model may believe it all the same. So paragraphs that hold
-records of an answer format or speak to a model are left out, and an entity counts only when its name
-stands in what was sent (see `grounding`).
+A text is data, whatever it says; but a model may believe it all the same. So comments, definitions and
+paragraphs of documents that hold records of an answer format or speak to a model are left out, and an
+entity counts only when its name stands in what was sent (`names.is_grounded`).
 """
 
 from __future__ import annotations
@@ -40,13 +40,12 @@ def is_hostile(text: str) -> bool:
 
 
 def harmless(text: str, limit: int) -> str:
-    """The text on one line, without hostile paragraphs, fences and runs of marks, cut to `limit` characters."""
-    kept = [paragraph for paragraph in _PARAGRAPHS.split(text) if not is_hostile(paragraph)]
-    return clean(_MARKS.sub(" ", " ".join(kept)), limit)
+    """The text on one line, without fences and runs of marks, cut to `limit` characters; empty when it is hostile."""
+    return "" if is_hostile(text) else clean(_MARKS.sub(" ", text), limit)
 
 
 def harmless_lines(text: str) -> str:
-    """Like `harmless`, for documents: lines and paragraphs stay apart and nothing is cut."""
+    """A document's text without hostile paragraphs, fences and runs of marks; lines and paragraphs stay apart."""
     kept = []
     for paragraph in _PARAGRAPHS.split(text):
         if not is_hostile(paragraph):

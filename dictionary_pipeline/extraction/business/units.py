@@ -16,13 +16,12 @@ from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.enrichment.definitions import Definitions
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.model.texts import COMMENT_LENGTH, NAME_LENGTH, Guard, clean, without_telling_words
+from dictionary_pipeline.extraction.business.chunks import MAX_TEXT, cut, packed
 from dictionary_pipeline.extraction.business.hostile import harmless, harmless_lines, is_hostile
 from dictionary_pipeline.extraction.business.names import stems_of, word_set
 from dictionary_pipeline.extraction.nodes import Nodes
 
 GLOSSARY = "glossary"
-MAX_TEXT = 4_000
-"""Characters of a text unit, about a thousand tokens."""
 _MAX_DEFINITION = 1_000
 _MAX_COLUMN = 300
 _MAX_TABLES = 20
@@ -160,19 +159,17 @@ def glossary_units(glossary: Mapping[str, str], privacy: Privacy) -> Iterator[Te
         yield TextUnit(key, "glossary", GLOSSARY, {"text": text})
 
 
-def document_units(
-    documents: Sequence[tuple[str, Sequence[tuple[str, str]]]], nodes: Nodes, privacy: Privacy
-) -> Iterator[TextUnit]:
+def document_units(documents: Sequence[tuple[str, str]], nodes: Nodes, privacy: Privacy) -> Iterator[TextUnit]:
     """A unit for every chunk of every document, with the names of tables that it may be about.
 
     Args:
-        documents: Path, and (place, text) of each chunk.
+        documents: Path and text.
     """
     own = nodes.tables.filter(~pl.col("is_stub")).sort("title").select("table", "qualified")
     tables = [(stems_of(table), qualified) for table, qualified in own.iter_rows() if not is_hostile(qualified)]
-    for path, chunks in documents:
-        for place, chunk in chunks:
-            text = privacy.masked(harmless_lines(privacy.safe(chunk, None)))
+    for path, document in documents:
+        for place, chunk in cut(privacy.safe(document, None)):
+            text = privacy.masked(harmless_lines(chunk))
             if text:
                 content = {"document": clean(path, 200), "text": text}
                 listed = _mentioned(word_set([text]), tables)
@@ -183,17 +180,3 @@ def _mentioned(found: frozenset[str], tables: Sequence[tuple[frozenset[str], str
     """Tables whose name is made of words of a text, plural or not."""
     listed = (clean(name, 3 * NAME_LENGTH) for stems, name in tables if stems and stems <= found)
     return list(islice(listed, _MAX_TABLES))
-
-
-def packed(parts: Sequence[str], separator: str) -> Iterator[str]:
-    """Parts joined in order, each text at most `MAX_TEXT` long unless a single part is longer."""
-    taken: list[str] = []
-    size = 0
-    for part in parts:
-        if taken and size + len(part) + len(separator) > MAX_TEXT:
-            yield separator.join(taken)
-            taken, size = [], 0
-        taken.append(part)
-        size += len(part) + len(separator)
-    if taken:
-        yield separator.join(taken)

@@ -19,6 +19,7 @@ from dictionary_pipeline.extraction.model import BUSINESS_EDGE_TYPES, EDGE_TYPES
 from dictionary_pipeline.jsontext import leaves
 
 RELATED, RECORDED = "RELATED_TO", "IS_RECORDED_IN"
+_OF_OBJECTS_NEVER = ("PART_OF", "LOCATED_IN", "PRECEDES")
 _MOST = 2 * MAX_DESCRIPTION
 """Characters from which a description is refused; between this and what is asked for, it is cut."""
 
@@ -44,6 +45,14 @@ class Statement(NamedTuple):
     type: str
     description: str
     weight: float
+
+
+class _End(NamedTuple):
+    """One end of a relationship."""
+
+    title: str
+    is_object: bool
+    """A table, view or column rather than a business entity."""
 
 
 class Judge:
@@ -94,45 +103,59 @@ class Judge:
             return "the name is missing or too long"
         if self._objects.is_object(name):
             return "a database object is no business entity"
-        if self._guard.matches(name):
-            return "the name holds a value of a withheld column"
-        if is_hostile(name) or prose_fault(name, MAX_NAME, lambda: "", self._guard):
-            return "the name holds markup, a link or an instruction"
+        fault = self._fault(name, MAX_NAME, unit)
+        if fault:
+            return f"the name: {fault}"
         if not is_grounded(name, unit.words):
             return "the name does not stand in the text"
-        description, fault = self._prose(unit, entity.description)
-        return f"the description {fault}" if fault else Mention(unit.key, name, kind, description)
+        description = clean(entity.description, _MOST + 1)
+        fault = self._fault(description, _MOST, unit)
+        if fault:
+            return f"the description: {fault}"
+        return Mention(unit.key, name, kind, clean(description, MAX_DESCRIPTION))
 
     def _statement(self, unit: TextUnit, told: FoundRelationship, entity: FindEntity) -> Statement | str:
         kind = told.type.strip().upper().replace(" ", "_")
         if kind in EDGE_TYPES:
             return "the type of the relationship belongs to the catalog"
         kind = kind if kind in BUSINESS_EDGE_TYPES else RELATED
-        ends = [(self._objects.title(end), entity(shown_name(end))) for end in (told.source, told.target)]
-        if any(title is None and business is None for title, business in ends):
+        source, target = (self._end(unit, end, entity) for end in (told.source, told.target))
+        if source is None or target is None:
             return "an end is neither an entity nor a database object"
-        (source, source_entity), (target, target_entity) = ends
-        if source is not None and target is not None:
+        if source.is_object and target.is_object:
             return "both ends are database objects"
-        one, other = source or str(source_entity), target or str(target_entity)
-        if one == other:
+        if source == target:
             return "the relationship leads from an entity to itself"
-        description, fault = self._prose(unit, told.description)
+        description = clean(told.description, _MOST + 1)
+        fault = self._fault(description, _MOST, unit)
         if fault:
-            return f"the description {fault}"
-        if source is not None:
+            return f"the description: {fault}"
+        if source.is_object:
             # A database object records; it does not manage, supply or use anything.
-            one, other, kind = other, one, kind if kind == RECORDED else RELATED
-        elif target is None and kind == RECORDED:
+            source, target, kind = target, source, kind if kind == RECORDED else RELATED
+        elif kind in (_OF_OBJECTS_NEVER if target.is_object else (RECORDED,)):
             kind = RELATED
-        return Statement(unit.key, one, other, kind, description, told.weight)
+        return Statement(unit.key, source.title, target.title, kind, clean(description, MAX_DESCRIPTION), told.weight)
 
-    def _prose(self, unit: TextUnit, text: str) -> tuple[str, str | None]:
-        """A cleaned description, and what is wrong with it."""
-        plain = clean(text, _MOST + 1)
+    def _end(self, unit: TextUnit, name: str, entity: FindEntity) -> _End | None:
+        """What a name means: an object by its full name, an entity, or the unit's own table or column by its last."""
+        title = self._objects.title(name)
+        if title is not None:
+            return _End(title, True)
+        business = entity(shown_name(name))
+        if business is not None:
+            return _End(business, False)
+        if unit.table is None:
+            return None
+        own = str(unit.content["name"])
+        is_table = name.casefold() == unit.table[1].casefold()
+        title = self._objects.title(own if is_table else f"{own}.{name}")
+        return None if title is None else _End(title, True)
+
+    def _fault(self, text: str, limit: int, unit: TextUnit) -> str | None:
+        """What is wrong with a text of the model, in words without the text."""
 
         def known() -> str:
             return "\n".join(leaves(dict(unit.content))).casefold()
 
-        fault = "holds records of its own" if is_hostile(plain) else prose_fault(plain, _MOST, known, self._guard)
-        return clean(plain, MAX_DESCRIPTION), f"is {fault}" if fault and fault.startswith("longer") else fault
+        return "holds records or instructions" if is_hostile(text) else prose_fault(text, limit, known, self._guard)

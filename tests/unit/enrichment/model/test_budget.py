@@ -100,6 +100,9 @@ def test_a_damaged_record_does_not_stop_every_run(tmp_path: Path) -> None:
     assert spent(tmp_path) == {"2030-03-31": 1000}
 
 
-def test_no_record_is_kept_without_a_limit_over_runs(tmp_path: Path) -> None:
-    Budget(ModelBudget(max_cost=1), PRICE, ledger(tmp_path)).reserve(1, 1)
+def test_spending_is_recorded_wherever_there_is_a_price_to_tell_it(tmp_path: Path) -> None:
+    Budget(ModelBudget(max_requests=1), None, ledger(tmp_path)).reserve(1, 1)
     assert not (tmp_path / LEDGER_KEY).exists()
+    budget = Budget(ModelBudget(), PRICE, ledger(tmp_path))
+    budget.settle(budget.reserve(500, 500), Usage(1, 100, 0, 100))
+    assert spent(tmp_path) == {"2030-03-31": 1000}

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dictionary_pipeline.config.graph_settings import GraphSettings
@@ -116,11 +116,13 @@ def test_anything_else_stops(text: str) -> None:
     assert not says_yes(text)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text(), st.sampled_from([ONE, TWO, DELIMITED]))
 def test_no_text_makes_reading_fail(text: str, batch: Batch) -> None:
     read_reply(text, batch)
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

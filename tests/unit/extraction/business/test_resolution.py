@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dictionary_pipeline.extraction.business.build import BusinessGraph
@@ -117,6 +117,7 @@ def bytes_of(built: BusinessGraph) -> tuple[object, ...]:
     return built.entities.write_json(), built.edges.write_json(), built.rejected, built.conflicts, built.accepted
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a#1", "a#2", "b#1", "glossary"]), RECORDS), st.randoms(use_true_random=False))
 def test_whatever_order_replies_and_texts_come_in_the_graph_is_the_same(
     replies: dict[str, list[object]], shuffle: random.Random
