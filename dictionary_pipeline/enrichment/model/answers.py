@@ -23,6 +23,8 @@ _INSTRUCTION = re.compile(
     r"|\b(?:drop|truncate)\s+table\b|\bdelete\s+from\b|\bunion\s+select\b|\bjailbr",
     re.IGNORECASE | re.DOTALL,
 )
+_NUMBER = re.compile(r"(?<![\w.,])(?:[A-Z]\w*[ -])?\d{4,}")
+"""A number, with the name that it is a part of, as in `ISO 4217` or `Form 1099`."""
 _WORD = re.compile(r"\w+")
 _COPY_LENGTH = 5
 """Shorter samples, such as `EUR`, are words like others."""
@@ -151,6 +153,8 @@ class _Rules:
             return fault
         if kind != "entity_name" and value.strip(" .").casefold() in self._bare():
             return "only repeats a name or a type"
+        if any(number[0].isdigit() and number not in self._input() for number in _NUMBER.findall(value)):
+            return "holds a number that is not in the input"
         if any(self._quoted(value.casefold())):
             return "quotes a sample"
         return None

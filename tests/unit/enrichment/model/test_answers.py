@@ -69,6 +69,8 @@ def test_unknown_is_an_answer_without_a_text(text: str) -> None:
         ("# Line", "markup"),
         ("- a\n- b", "markup"),
         ("TEXT.", "only repeats"),
+        ("Orders since 2022.", "number"),
+        ("Such as 9999.", "number"),
         ("order_line", "only repeats"),
         ("A [line](x).", "markup"),
         ("{{ x }}", "markup"),
@@ -86,7 +88,7 @@ def test_a_text_that_breaks_a_rule_is_a_fault_without_the_text(text: Any, fault:
 
 
 def test_what_the_input_says_may_be_repeated() -> None:
-    text = "An order line with SHIPPED status, see https://wiki.example/orders"
+    text = "An order line with SHIPPED status in an ISO 4217 currency, see https://wiki.example/orders"
     assert read_answer(json.dumps(told(definition=text)), QUESTION, NoGuard()).faults == ()
 
 
