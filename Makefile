@@ -1,11 +1,12 @@
-# make demo   build the demo database and its data dictionary, from nothing
-# make test   run the whole test suite
+# make demo           build the demo database and its data dictionary, from nothing
+# make test           run the whole test suite
 # make test-graphrag  run GraphRAG itself on the demo's graph; installs it into build/ (1.3 GB)
-# make dev    Dagster's web interface on http://127.0.0.1:$(PORT)
-# make test-llm  run the tests against a real, very small language model (downloads 130 MB)
-# make lint   formatting, lint and types
-# make lock   renew requirements.lock from pyproject.toml
-# make clean  remove what set-up and tests made; keeps published/ and .dagster_home/
+# make dev            Dagster's web interface on http://127.0.0.1:$(PORT)
+# make test-llm       run the tests against a real, very small language model (downloads 130 MB)
+# make test-live      run the tests that wait for the daemon's own clock (about 20 minutes)
+# make lint           formatting, lint and types
+# make lock           renew requirements.lock from pyproject.toml
+# make clean          remove what set-up and tests made; keeps published/ and .dagster_home/
 
 PORT ?= 3000
 VENV := .venv
@@ -13,7 +14,7 @@ PY := $(VENV)/bin/python
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-graphrag dev lint lock clean
+.PHONY: demo test test-graphrag test-live test-llm dev lint lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.installed
@@ -30,6 +31,9 @@ GRAPHRAG := build/graphrag-venv
 
 test-graphrag: $(VENV)/.installed-test $(GRAPHRAG)/.installed
 	DD_TEST_GRAPHRAG=$(GRAPHRAG)/bin/graphrag $(PY) -m pytest tests/graphrag $(ARGS)
+
+test-live: $(VENV)/.installed-test
+	DD_TEST_LIVE=1 $(PY) -m pytest tests/live -x $(ARGS)
 
 LLM := build/llm
 test-llm: $(VENV)/.installed-test $(LLM)/smollm2.gguf

@@ -146,9 +146,14 @@ def record_drift(
         entries,
         appended(kept, entries),
         _held(run, drift, entries, catalog.fingerprint, previous.manifest.pending),
-        rename_patch(run.config.file, renames_of(drift.changes)),
+        _shown_patch(rename_patch(run.config.file, renames_of(drift.changes)), sealed),
         compared.carried,
     )
+
+
+def _shown_patch(patch: str, sealed: Sealed) -> str:
+    """The proposed edit, unless the lines around it quote a value that nothing may show."""
+    return patch if Recogniser(sealed).masked(patch, MASK) == patch else ""
 
 
 def _held(

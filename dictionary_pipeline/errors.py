@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from dictionary_pipeline.problems import Problem
 
-Scope = Literal["database", "server", "credential", "model", "store", "configuration"]
+Scope = Literal["database", "server", "credential", "model", "store", "search", "configuration"]
 """What has to be put right: failures of several databases with the same one have one cause."""
 
 

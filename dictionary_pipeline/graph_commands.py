@@ -55,8 +55,8 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
             frame.write_parquet(_place(folder, name))
     calls = expected_report_calls(rag.relationships)
     say(
-        f"{folder}: {graph.entities.height} entities and {graph.edges.height} edges of {len(names)} databases; "
-        f"GraphRAG will ask for {calls.fewest} to about {calls.most} reports."
+        f"{folder}: {graph.entities.height} entities and {graph.edges.height} edges of {', '.join(names)}; "
+        f"reports that GraphRAG will ask for: {calls.told}."
     )
     return 0
 

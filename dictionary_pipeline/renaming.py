@@ -7,6 +7,7 @@ The edit is proposed as a patch; only a person applies it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from dictionary_pipeline.drift.model import Change
 from dictionary_pipeline.drift.record import Entry
 from dictionary_pipeline.drift.renames import CERTAIN_AT
 
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? ")
 _OF_TABLES = ("table_renamed", "view_renamed")
 _RELATIONSHIPS = ("relationships", "relationships_rejected")
 _COLUMN_PATTERNS = (
@@ -78,6 +80,9 @@ def renames_of(changes: Iterable[Change | Entry]) -> tuple[Rename, ...]:
 def rename_patch(file: Path | None, renames: Sequence[Rename]) -> str:
     """A unified patch that `git apply` takes; empty where the file says nothing about what was renamed.
 
+    The lines around a change never show the file's connection, which may hold a password; where that cannot
+    be avoided nothing is proposed.
+
     Args:
         file: The database's YAML file.
         renames: As `renames_of` finds them.
@@ -98,7 +103,12 @@ def rename_patch(file: Path | None, renames: Sequence[Rename]) -> str:
     if edited is None or edited == lines or YAML(typ="rt").load("\n".join(edited)) != root:
         return ""
     old, new = ([mark + content[0], *content[1:]] for content in (lines, edited))
-    return "".join(_unified(old, new, f"{CONFIG_FOLDER}/databases/{file.name}"))
+    secret = set(_connection_lines(root, len(lines)))
+    for context in (3, 2, 1):
+        patch = list(_unified(old, new, f"{CONFIG_FOLDER}/databases/{file.name}", context))
+        if secret.isdisjoint(_shown_lines(patch)):
+            return "".join(patch)
+    return ""
 
 
 def _edits(root: CommentedMap, renames: Sequence[Rename]) -> Iterator[_Edit]:
@@ -202,10 +212,26 @@ def _scalar(name: str) -> str:
     return name if plain and name.lower() not in words else "'" + name.replace("'", "''") + "'"
 
 
-def _unified(old: Sequence[str], new: Sequence[str], label: str) -> Iterator[str]:
+def _connection_lines(root: CommentedMap, end: int) -> range:
+    """Numbers, from 1, of the lines from `connection` to the next key."""
+    if "connection" not in root:
+        return range(0)
+    starts = sorted(int(root.lc.key(key)[0]) for key in root)
+    first = int(root.lc.key("connection")[0])
+    return range(first + 1, next((start for start in starts if start > first), end) + 1)
+
+
+def _shown_lines(patch: Iterable[str]) -> Iterator[int]:
+    """Numbers, from 1, of the lines of the old file that a patch shows."""
+    for line in patch:
+        if found := _HUNK.match(line):
+            yield from range(int(found[1]), int(found[1]) + int(found[2] or 1))
+
+
+def _unified(old: Sequence[str], new: Sequence[str], label: str, context: int) -> Iterator[str]:
     """Lines of a unified diff; text that does not end with a line end is told as `git` tells it."""
     before, after = ([f"{line}\n" for line in side[:-1]] + ([side[-1]] if side[-1] else []) for side in (old, new))
-    for line in difflib.unified_diff(before, after, f"a/{label}", f"b/{label}"):
+    for line in difflib.unified_diff(before, after, f"a/{label}", f"b/{label}", n=context):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

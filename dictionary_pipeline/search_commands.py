@@ -38,7 +38,7 @@ def push_named(names: Sequence[str], project: Path | None, *, full: bool, as_jso
         try:
             report = _push(_config(loaded, name), settings, folder, full=full)
         except DictionaryError as error:  # the other databases may have none
-            complain(f"error: {name}", str(error))
+            complain(f"error: {name}", f"{error} ({error.identifier})")
             codes.append(error.exit_code)
             continue
         reports.append(report)
@@ -63,7 +63,7 @@ def push_after_run(configs: Sequence[DatabaseConfig], folder: Path, *, as_json: 
         try:
             report = _push(config, config.search, folder)
         except DictionaryError as error:
-            complain(f"error: {config.name} is published, but not pushed", str(error))
+            complain(f"error: {config.name} is published, but not pushed", f"{error} ({error.identifier})")
             code = PARTIAL
             continue
         code = max(code, report.exit_code)

@@ -33,7 +33,8 @@ def push_published(
     Raises:
         ConfigurationError: nothing is published yet, or the search service cannot be used as configured.
         LeaseHeld: another run works on this database.
-        StoreError: the service or the store failed.
+        SearchUnavailable: the service failed.
+        StoreError: the store failed.
     """
     # Only here: who pushes nothing needs none of the client libraries.
     from dictionary_pipeline.publishing.search.push import Push

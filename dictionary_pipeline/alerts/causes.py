@@ -29,6 +29,7 @@ class Place:
     login: str = ""
     model: str = ""
     store: str = ""
+    search: str = ""
 
 
 class Cause(NamedTuple):
@@ -52,12 +53,19 @@ def place_of(config: DatabaseConfig) -> Place:
         server = ""
     user = next((str(spec.options[name]) for name in _USER_OPTIONS if spec.options.get(name)), "")
     login = f"user {user} on {server}" if user else f"the login to {server}"
-    return Place(server, login if server else "", _model_label(config.model), _store_label(config.publish))
+    search = config.search.endpoint if config.search else ""
+    return Place(server, login if server else "", _model_label(config.model), _store_label(config.publish), search)
 
 
 def cause_of(failure: Failure, place: Place) -> Cause:
     """What has to be put right."""
-    labels = {"server": place.server, "credential": place.login, "model": place.model, "store": place.store}
+    labels = {
+        "server": place.server,
+        "credential": place.login,
+        "model": place.model,
+        "store": place.store,
+        "search": place.search,
+    }
     if labels.get(failure.scope):
         return Cause(failure.scope, labels[failure.scope])
     if failure.scope == "configuration":
@@ -132,6 +140,8 @@ def _title(cause: Cause, failure: Failure, names: Sequence[str]) -> str:
             return f"language model {cause.label} does not answer: {count}"
         case "store":
             return f"publish target {cause.label} cannot be used: {count}"
+        case "search":
+            return f"search service {cause.label} cannot be used: {count}"
         case "configuration":
             return f"configuration error: {count}"
         case "run":

@@ -92,7 +92,7 @@ class Model(Section):
     )
     batch_model: str | None = Field(
         default=None,
-        description="Azure: the deployment of a batch type, of the same model as `model`, which answers single requests.",
+        description="Azure: the deployment of a batch type of the same model; `model` answers single requests.",
     )
     language: str = Field(default=_DEFAULT.language, min_length=1, description="Language of the definitions.")
     glossary: dict[str, str] = Field(

@@ -16,6 +16,11 @@ class ReportCalls(NamedTuple):
     fewest: int
     most: int
 
+    @property
+    def told(self) -> str:
+        """For people: `3 to about 12`."""
+        return str(self.most) if self.fewest == self.most else f"{self.fewest} to about {self.most}"
+
 
 def expected_report_calls(pairs: pl.DataFrame) -> ReportCalls:
     """Bounds on the number of communities, without running the clustering.
@@ -56,8 +61,7 @@ def graph_readme(rag: GraphRagSet, entities: pl.DataFrame, edges: pl.DataFrame) 
         entities=rag.entities.height,
         detail="with columns" if rag.entities["type"].is_in(["SQLCOLUMN"]).any() else "without columns",
         relationships=rag.relationships.height,
-        fewest=calls.fewest,
-        most=calls.most,
+        calls=calls.told,
         entity_rows=_rows(entities["type"]),
         edge_rows=_rows(edges["type"]),
     )
@@ -98,8 +102,8 @@ graphrag query "How do orders relate to customers?" --root . --method global
 graphrag query "Which column links orders to customers?" --root . --method local
 ```
 
-`graphrag index` clusters the graph, asks the model for one report per community, and embeds the texts. Expect {fewest}
-to about {most} report calls; in practice about one for every five connected entities. An unchanged graph costs none
+`graphrag index` clusters the graph, asks the model for one report per community, and embeds the texts. Expect
+{calls} report calls; in practice about one for every five to ten connected entities. An unchanged graph costs none
 again, as long as the folder `cache` is kept. The command's exit code says whether it succeeded, its last line does not.
 
 `graph: {{granularity: column}}` in the configuration of the database puts columns into `output/`, which answers local

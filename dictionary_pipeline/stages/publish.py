@@ -86,7 +86,7 @@ def published_dictionary(run: PipelineRun) -> StageReport:
         problems=facts.problems,
         warnings=(
             *drift.drift.notes,
-            *drift.hold_warnings(run.config.name, is_held=outcome["status"] == HELD),
+            *drift.hold_warnings(run.config.name, is_held=run.lease is None or outcome["status"] == HELD),
             *(_kept_after_purge(run.store) if outcome.get("objects_purged") else ()),
             *unrecorded,
             *hand_edit_warnings(tables),

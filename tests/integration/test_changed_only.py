@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ ALL = 4
 LIMITS = SamplingLimits(row_limit=25)
 """Too few rows to tell from samples alone which column refers to which."""
 CHANGED = RunOptions(changed_only=True)
+NUMBERS = count()
+"""Every test has a database of its own."""
 
 
 @dataclass
@@ -60,8 +63,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(postgres: PostgresServer, tmp_path: Path, request: pytest.FixtureRequest) -> Shop:
-    url = postgres.create_database(f"changed_{abs(hash(request.node.name)) % 10**8}", SCRIPT)
+def shop(postgres: PostgresServer, tmp_path: Path) -> Shop:
+    url = postgres.create_database(f"changed_{next(NUMBERS)}", SCRIPT)
     config = DatabaseConfig("shop", ConnectionSpec("postgres", {"url": url}), sampling=LIMITS)
     shop = Shop(url, tmp_path / "out", config)
     shop.run(RunOptions())

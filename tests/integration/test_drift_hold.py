@@ -176,6 +176,7 @@ def test_a_dry_run_says_that_a_run_would_hold_and_writes_nothing(held: Held) -> 
     before = held.plain_files()
     summary = held.run(dry=True)
     assert summary.reports[-1].metrics["would_hold"] is True
+    assert not any("newly withheld" in warning for warning in summary.warnings)
     assert held.plain_files() == before
 
 

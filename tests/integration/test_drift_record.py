@@ -37,9 +37,14 @@ class Database:
         connection.executescript(script)
         connection.close()
 
-    def run(self, selection: Selection = Selection(), privacy: PrivacyPolicy = PrivacyPolicy()) -> RunSummary:  # noqa: B008
+    def run(
+        self,
+        selection: Selection = Selection(),  # noqa: B008 - frozen
+        privacy: PrivacyPolicy = PrivacyPolicy(),  # noqa: B008 - frozen
+        file: Path | None = None,
+    ) -> RunSummary:
         spec = ConnectionSpec("sqlite", {"path": str(self.path)})
-        config = DatabaseConfig("shop", spec, selection=selection, privacy=privacy)
+        config = DatabaseConfig("shop", spec, selection=selection, privacy=privacy, file=file)
         return run_database(config, LocalStore(self.out))
 
     def lines(self) -> list[dict[str, object]]:
@@ -189,3 +194,23 @@ def test_a_long_drift_report_is_cut_at_a_line(database: Database) -> None:
     value = stage_metadata(summary.reports[-1])["drift_report"]
     assert isinstance(value, dg.MarkdownMetadataValue)
     assert value.value == report
+
+
+@pytest.mark.parametrize(("described", "shown"), [("a town", True), ("like zeta-4711-omega", False)])
+def test_the_report_proposes_an_edit_unless_its_lines_quote_a_withheld_value(
+    database: Database, tmp_path: Path, described: str, shown: bool
+) -> None:
+    withheld = PrivacyPolicy(columns=(ColumnRule("person.town", "withhold"),))
+    file = tmp_path / "shop.yml"
+    columns = f"[{{name: town, description: {described}}}, {{name: email}}]"
+    file.write_text(f"sources:\n- name: main\n  tables:\n  - name: person\n    columns: {columns}\n")
+    database.execute(
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, email VARCHAR(77) UNIQUE NOT NULL, town TEXT);"
+        "INSERT INTO person (email, town) VALUES ('a', 'zeta-4711-omega')"
+    )
+    database.run(privacy=withheld)
+    database.execute("ALTER TABLE person RENAME COLUMN email TO email_address")
+    report = database.run(privacy=withheld, file=file).reports[-1].texts["drift_report"]
+    assert "column_renamed" in report
+    assert ("```diff" in report) == shown
+    assert "zeta-4711" not in report

@@ -305,6 +305,33 @@ def test_an_answer_that_was_lost_does_no_harm(shop: Shop) -> None:
     assert lost and len(shop.tables()) == 3
 
 
+def test_a_change_that_was_taken_unnoticed_is_taken_back_with_the_text(shop: Shop) -> None:
+    file = shop.folder / "dbt_like_configs/databases/shop.yml"
+    before = file.read_text()
+    shop.push()
+    original = dict(shop.stub.documents[ENTITIES])
+
+    def take_and_fail(call: Call) -> Answer | None:
+        if call.documents:
+            shop.stub._answer(call)
+            return Answer(500)
+        return None
+
+    file.write_text(before + "sources: [{name: main, tables: [{name: orders, description: Else.}]}]\n")
+    shop.refresh()
+    shop.stub.script = take_and_fail
+    assert shop.push() == 1
+    assert "Else." in json.dumps(shop.stub.documents[ENTITIES])
+    shop.stub.script = lambda call: None
+    file.write_text(before)
+    shop.refresh()
+    assert shop.push() == 0
+    found = shop.stub.documents[ENTITIES]
+    assert {key: item["Definition"] for key, item in found.items()} == {
+        key: item["Definition"] for key, item in original.items()
+    }
+
+
 def test_drift_drops_the_cached_queries_that_touch_what_changed(shop: Shop, capsys: Output) -> None:
     shop.push()
     queries = [
@@ -409,7 +436,7 @@ def test_what_cannot_work_is_one_line_that_says_what_to_do(
     assert error("later") == (
         2,
         f"error: later: {shop.folder}/published/later: nothing is published yet that could be pushed. "
-        "Run `data_dictionary run later` first.",
+        "Run `data_dictionary run later` first. (DD-CONFIG)",
     )
     assert error("nope")[0] == 2
     monkeypatch.setenv(KEY_VARIABLE, "wrong")

@@ -133,3 +133,19 @@ def test_only_nearly_certain_renames_are_followed_and_columns_find_the_table_as_
         Change("table_renamed", "s", "moved", before="s.moved", after="t.moved", confidence=1.0),
     ]
     assert renames_of(changes) == (Rename("s", "customer", "", "client"), Rename("s", "customer", "email", "mail"))
+
+
+@pytest.mark.parametrize(
+    ("between", "proposed"), [("", False), ("entities: {}\n", True), ("a: 1\nb: 1\nc: 1\nd: 1\n", True)]
+)
+def test_the_lines_around_a_change_never_show_the_connection(project: Path, between: str, proposed: bool) -> None:
+    text = (
+        "connection:\n  type: postgres\n  password: hunter2\n"
+        + between
+        + "privacy: {withhold: [customer.email]}\nx: 1\n"
+    )
+    patch = rename_patch(write(project, text), [EMAIL])
+    assert "hunter2" not in patch
+    assert bool(patch) == proposed
+    if proposed:
+        assert applied(project, patch) == text.replace("customer.email", "customer.email_address")

@@ -11,6 +11,7 @@ from dictionary_pipeline import frames
 from dictionary_pipeline.config.graph_settings import GraphSettings
 from dictionary_pipeline.enrichment.model.texts import Guard
 from dictionary_pipeline.extraction.business.merge import edge_frame, entity_frame
+from dictionary_pipeline.extraction.business.names import name_key, shown_name
 from dictionary_pipeline.extraction.business.objects import Objects
 from dictionary_pipeline.extraction.business.records import Found
 from dictionary_pipeline.extraction.business.resolution import Conflict, resolve
@@ -59,7 +60,8 @@ def build_business(
     objects = Objects(exact)
     judge = Judge(units, objects, settings, guard)
     mentions = judge.mentions(found)
-    aliases = {name: others for name, others in settings.aliases.items() if not objects.is_object(name)}
+    named = {shown_name(name): others for name, others in settings.aliases.items()}
+    aliases = {name: others for name, others in named.items() if name_key(name) and not objects.is_object(name)}
     resolution = resolve(mentions, aliases, settings.entity_types)
     statements = judge.statements(found, resolution.title)
     own = [(unit.key, unit.document, unit.text) for unit in units if unit.table is None]

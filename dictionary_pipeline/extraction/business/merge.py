@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -27,15 +27,13 @@ def entity_frame(resolution: Resolution) -> pl.DataFrame:
             "title": entity.title,
             "type": entity.type,
             "qualified_name": entity.name,
-            "description": _joined(
-                _sentence(f"{_noun(entity.type)} {entity.name}"), (mention.description for mention in entity.mentions)
-            ),
+            "description": _joined(f"{entity.name} ({entity.type}).", (told.description for told in entity.mentions)),
             "is_stub": False,
             "text_units": sorted({mention.unit for mention in entity.mentions}),
         }
         for entity in resolution.entities
     ]
-    return frames.fit(pl.DataFrame(rows, schema=_part(frames.GRAPH_ENTITIES, _ENTITY)), frames.GRAPH_ENTITIES)
+    return pl.DataFrame(rows, schema=dict(frames.GRAPH_ENTITIES))
 
 
 def edge_frame(
@@ -72,19 +70,7 @@ def edge_frame(
                 "text_units": units,
             }
         )
-    return frames.fit(pl.DataFrame(rows, schema=_part(frames.GRAPH_EDGES, _EDGE)), frames.GRAPH_EDGES)
-
-
-_ENTITY = ("title", "type", "qualified_name", "description", "is_stub", "text_units")
-_EDGE = (*("source", "target", "type", "description", "weight", "evidence", "confidence", "is_inferred", "text_units"),)
-
-
-def _part(schema: frames.Schema, names: Sequence[str]) -> dict[str, pl.DataType]:
-    return {name: schema[name] for name in names}
-
-
-def _noun(kind: str) -> str:
-    return kind.replace("_", " ").capitalize()
+    return pl.DataFrame(rows, schema=dict(frames.GRAPH_EDGES))
 
 
 def _joined(head: str, descriptions: Iterable[str]) -> str:

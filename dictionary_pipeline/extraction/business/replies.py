@@ -18,6 +18,7 @@ MAX_RECORDS = 200
 _MAX_TEXT = 2_000
 _LOWEST, _HIGHEST = 1.0, 10.0
 _TYPED = re.compile(rf"\W*({'|'.join(ALL_EDGE_TYPES)})\b\W*", re.IGNORECASE)
+_COMPLETE = re.compile(r"\bcomplete\b", re.IGNORECASE)
 _YES = re.compile(r"\W*(?:y|yes)\b", re.IGNORECASE)
 
 Replies = Mapping[str, Found]
@@ -27,7 +28,9 @@ Replies = Mapping[str, Found]
 def read_reply(text: str, batch: Batch) -> Replies | None:
     """Read one reply about the texts of a batch; null when it is not in the format at all."""
     if batch.settings.format == "delimited":
-        return {batch.units[0].key: _capped(_delimited(text))}
+        found = _delimited(text)
+        # Nothing found is an answer only when the model says that it is complete.
+        return None if found.is_empty and not _COMPLETE.search(text) else {batch.units[0].key: _capped(found)}
     document = _document(text)
     return None if document is None else _by_unit(document, batch)
 

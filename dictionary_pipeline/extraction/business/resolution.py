@@ -57,8 +57,7 @@ def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], t
     preferred = {name_key(other): name for name, others in sorted(aliases.items()) for other in (*others, name)}
     groups: dict[str, list[Mention]] = defaultdict(list)
     for mention in mentions:
-        key = name_key(mention.name)
-        groups[name_key(preferred[key]) if key in preferred else key].append(mention)
+        groups[_followed(name_key(mention.name), preferred)].append(mention)
     entities, conflicts = [], []
     by_key: dict[str, str] = {}
     for key, group in groups.items():
@@ -72,6 +71,13 @@ def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], t
             listed = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
             conflicts.append(Conflict(title, chosen, listed))
     return Resolution(tuple(sorted(entities)), tuple(sorted(conflicts)), by_key)
+
+
+def _followed(key: str, preferred: Mapping[str, str]) -> str:
+    """The key at the end of a chain of aliases; a chain only leads to names that come later, so it ends."""
+    while key in preferred and name_key(preferred[key]) != key:
+        key = name_key(preferred[key])
+    return key
 
 
 def _most_common(group: Sequence[Mention]) -> str:

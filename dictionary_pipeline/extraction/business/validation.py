@@ -19,7 +19,7 @@ from dictionary_pipeline.extraction.model import BUSINESS_EDGE_TYPES, EDGE_TYPES
 from dictionary_pipeline.jsontext import leaves
 
 RELATED, RECORDED = "RELATED_TO", "IS_RECORDED_IN"
-_OF_OBJECTS_NEVER = ("PART_OF", "LOCATED_IN", "PRECEDES")
+_BETWEEN_BUSINESS = ("PART_OF", "LOCATED_IN", "PRECEDES")
 _MOST = 2 * MAX_DESCRIPTION
 """Characters from which a description is refused; between this and what is asked for, it is cut."""
 
@@ -133,7 +133,7 @@ class Judge:
         if source.is_object:
             # A database object records; it does not manage, supply or use anything.
             source, target, kind = target, source, kind if kind == RECORDED else RELATED
-        elif kind in (_OF_OBJECTS_NEVER if target.is_object else (RECORDED,)):
+        elif kind in (_BETWEEN_BUSINESS if target.is_object else (RECORDED,)):
             kind = RELATED
         return Statement(unit.key, source.title, target.title, kind, clean(description, MAX_DESCRIPTION), told.weight)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 
 from dictionary_pipeline.config.search_settings import SearchSettings
-from dictionary_pipeline.errors import StoreError
-from dictionary_pipeline.publishing.local import StoreUnusable
+from dictionary_pipeline.errors import DictionaryError, Scope
 
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses that may be another one a moment later."""
@@ -21,7 +21,22 @@ _ENTRA = (
 )
 
 
-def translate(error: AzureError, settings: SearchSettings, index: str = "") -> StoreError:
+class SearchUnavailable(DictionaryError):
+    """The search service could not be reached, or failed."""
+
+    identifier = "DD-SEARCH"
+    scope: ClassVar[Scope] = "search"
+    retryable = True
+
+
+class SearchUnusable(SearchUnavailable):
+    """The search service cannot be used like this, and trying again will not help."""
+
+    identifier = "DD-SEARCH-UNUSABLE"
+    retryable = False
+
+
+def translate(error: AzureError, settings: SearchSettings, index: str = "") -> SearchUnavailable:
     """One line for an error: what, where, how to fix it.
 
     Args:
@@ -32,11 +47,13 @@ def translate(error: AzureError, settings: SearchSettings, index: str = "") -> S
     if status in (401, 403) or isinstance(error, ClientAuthenticationError):
         return _refused(settings, code)
     if status == 429:
-        return StoreError("the search service limits the requests at the moment", where=where, fix=_AGAIN, code=code)
+        return SearchUnavailable(
+            "the search service limits the requests at the moment", where=where, fix=_AGAIN, code=code
+        )
     if status in PASSING:
-        return StoreError("the search service cannot answer at the moment", where=where, fix=_AGAIN, code=code)
+        return SearchUnavailable("the search service cannot answer at the moment", where=where, fix=_AGAIN, code=code)
     if status == 400:
-        return StoreUnusable(
+        return SearchUnusable(
             "the search service refuses the request",
             where=where,
             fix="Look at the index in the Azure portal: its fields, and the limits of the service's tier. Another name "
@@ -44,33 +61,35 @@ def translate(error: AzureError, settings: SearchSettings, index: str = "") -> S
             code=code,
         )
     if status == 404:
-        return StoreUnusable(
+        return SearchUnusable(
             "the search service does not know what it is asked for",
             where=where,
             fix="Check 'endpoint' under 'search:'; the index may have been deleted meanwhile, then push again.",
             code=code,
         )
     if status == 413:
-        return StoreUnusable(
+        return SearchUnusable(
             "a document is larger than the search service accepts", where=where, fix="Exclude that table.", code=code
         )
     if status:
-        return StoreError(f"the search service refused a request (HTTP {status})", where=where, fix=_AGAIN, code=code)
-    return StoreError(
+        return SearchUnavailable(
+            f"the search service refused a request (HTTP {status})", where=where, fix=_AGAIN, code=code
+        )
+    return SearchUnavailable(
         "the search service cannot be reached",
         where=settings.endpoint,
         fix="Check 'endpoint' under 'search:', name resolution, proxy and firewall, and push again.",
     )
 
 
-def no_identity(settings: SearchSettings) -> StoreUnusable:
+def no_identity(settings: SearchSettings) -> SearchUnusable:
     """The error of a machine that has no Entra ID login."""
-    return StoreUnusable("Entra ID gave no usable login", where=settings.endpoint, fix=_ENTRA)
+    return SearchUnusable("Entra ID gave no usable login", where=settings.endpoint, fix=_ENTRA)
 
 
-def conflict(settings: SearchSettings, index: str, field: str, what: str) -> StoreUnusable:
+def conflict(settings: SearchSettings, index: str, field: str, what: str) -> SearchUnusable:
     """The error of an index that exists with other fields."""
-    return StoreUnusable(
+    return SearchUnusable(
         f"the index exists, and its field {field} {what}",
         where=f"{settings.endpoint}/indexes/{index}",
         fix="Delete the index if nothing else uses it, or name another one under 'search: indexes:'.",
@@ -82,11 +101,11 @@ def is_missing(error: HttpResponseError) -> bool:
     return _status(error) == 404
 
 
-def _refused(settings: SearchSettings, code: str | None) -> StoreUnusable:
+def _refused(settings: SearchSettings, code: str | None) -> SearchUnusable:
     if settings.api_key_env is None:
         what = "the login by Entra ID was refused"
-        return StoreUnusable(what, where=settings.endpoint, fix=_ENTRA, code=code)
-    return StoreUnusable(
+        return SearchUnusable(what, where=settings.endpoint, fix=_ENTRA, code=code)
+    return SearchUnusable(
         f"the key in {settings.api_key_env} was refused",
         where=settings.endpoint,
         fix="Copy an admin key (not a query key) again from the Azure portal, and check that the service allows keys "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dictionary_pipeline.errors import StoreError
+from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.search.indexes import OWNER, OWNER_KEY, Definition
 
-Conflict = Callable[[str, str], StoreError]
+Conflict = Callable[[str, str], DictionaryError]
 """Makes the error for (field, what is wrong)."""
 _NEEDED = ("key", "filterable", "sortable")
 _RELIED_ON = frozenset({"Id", OWNER, OWNER_KEY})
@@ -24,7 +24,7 @@ def evolved(existing: Definition, wanted: Definition, conflict: Conflict) -> Def
         wanted: As a new index would be made.
 
     Raises:
-        StoreError: a field exists whose kind cannot be changed any more.
+        SearchUnusable: a field exists whose kind cannot be changed any more.
     """
     result = dict(existing)
     result["fields"] = _fields(existing["fields"], wanted["fields"], "", conflict)

@@ -79,7 +79,8 @@ class IndexPush:
             known: What earlier pushes left; null: the index is asked what it holds of this database.
 
         Raises:
-            StoreError: the service or the bundle's store failed.
+            SearchUnavailable: the service failed.
+            StoreError: the bundle's store failed.
         """
         if known is None:
             keys = self._service.keys_of(self._target.name, self._bundle.manifest.database)
@@ -123,10 +124,11 @@ class IndexPush:
             file = self._files[path] = PushedFile("", {})
             for document in documents_of(self._bundle, path):
                 item = _Changed(path, document, self._vector_name(document))
-                file.documents[document.key] = held.get(document.key, UNKNOWN)
-                if file.documents[document.key] == item.hash:
+                if held.get(document.key) == item.hash:
+                    file.documents[document.key] = item.hash
                     self.unchanged += 1
                 else:
+                    file.documents[document.key] = UNKNOWN  # until the service has taken it
                     yield item
 
     def _vector_name(self, document: Document) -> str:

@@ -85,7 +85,8 @@ class Push:
             full: Do not rely on what earlier pushes left: ask the indexes, and send everything.
 
         Raises:
-            StoreError: the service or the bundle's store failed; what was pushed is remembered.
+            SearchUnavailable: the service failed; what was pushed is remembered.
+            StoreError: the bundle's store failed.
         """
         names = self._settings.indexes
         target = jsontext.digest([self._settings.endpoint, *vars(names).values()])[:32]

@@ -97,16 +97,16 @@ class SearchService:
             client.close()
 
     def index(self, name: str) -> Definition | None:
-        """Definition of an index, or null when there is none. Raises StoreError."""
+        """Definition of an index, or null when there is none. Raises SearchUnavailable."""
         found: Definition | None = self._call(lambda: self._indexes.get_index(name).as_dict(), name, may_miss=True)
         return found
 
     def put_index(self, definition: Definition) -> None:
-        """Create an index or change one. Raises StoreError."""
+        """Create an index or change one. Raises SearchUnavailable."""
         self._call(lambda: self._indexes.create_or_update_index(definition), definition["name"])
 
     def keys_of(self, index: str, database: str) -> Iterator[str]:
-        """Keys of all documents of one database, in order. Raises StoreError."""
+        """Keys of all documents of one database, in order. Raises SearchUnavailable."""
         last, end = key_range(database)
         while True:
             wanted = f"{OWNER_KEY} gt '{last}' and {OWNER_KEY} lt '{end}'"
@@ -118,7 +118,7 @@ class SearchService:
             last = found[-1]
 
     def cached_queries(self, index: str) -> Iterator[dict[str, Any]]:
-        """Key and SQL of all documents of the query cache, which other programs write. Raises StoreError."""
+        """Key and SQL of all documents of the query cache, which other programs write. Raises SearchUnavailable."""
         fields = ["Id", "SqlQueryDecomposition/SqlQuery", "SqlQueryDecomposition/Schemas/Entity"]
         for skip in itertools.count(0, _PAGE):
             page = self._search(index, select=fields, skip=skip)
@@ -133,7 +133,7 @@ class SearchService:
             Those that it does not take.
 
         Raises:
-            StoreError: the whole batch failed, or some of it after all repetitions.
+            SearchUnavailable: the whole batch failed, or some of it after all repetitions.
         """
         waiting, refused = {action.key: action for action in actions}, list[Refusal]()
         for pause in (*_PATIENCE, None):

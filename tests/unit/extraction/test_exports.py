@@ -135,7 +135,7 @@ def test_the_readme_counts_edges_and_report_calls() -> None:
     assert "| SQLVIEW | 1 |" in texts["README.md"]
     assert "no model was asked for it" in texts["README.md"]
     assert "graph of 5 entities (without columns)" in texts["README.md"]
-    assert "Expect 1\nto about 2 report calls" in texts["README.md"]
+    assert "Expect\n1 to about 2 report calls" in texts["README.md"]
     assert sorted(texts) == [
         "README.md",
         "graph.graphml",

@@ -11,7 +11,7 @@ import pytest
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.config.resolved import AzurePlace, AzureTarget, ConnectionSpec, DatabaseConfig, PublishTarget
 from dictionary_pipeline.config.search_settings import EmbeddingSettings, SearchSettings
-from dictionary_pipeline.errors import StoreError
+from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.search.definitions import FOLDER, definition_files
 from dictionary_pipeline.publishing.search.evolve import evolved
 from dictionary_pipeline.publishing.search.indexes import query_cache_index, schema_index, value_index
@@ -151,8 +151,8 @@ def test_the_parts_of_an_indexer_name_each_other() -> None:
     assert "skillsetName" not in single["schema-store-indexer.json"]
 
 
-def refused(field: str, what: str) -> StoreError:
-    return StoreError(f"{field} {what}")
+def refused(field: str, what: str) -> DictionaryError:
+    return DictionaryError(f"{field} {what}")
 
 
 def test_an_index_that_lacks_nothing_stays_as_it_is() -> None:
@@ -169,5 +169,5 @@ def test_vectors_are_added_to_an_index_without_them() -> None:
 
 def test_vectors_of_other_dimensions_are_a_conflict() -> None:
     other = replace(VECTORS, embedding=EmbeddingSettings("e", 1536))
-    with pytest.raises(StoreError, match="DefinitionEmbedding has 256 dimensions, not 1536"):
+    with pytest.raises(DictionaryError, match="DefinitionEmbedding has 256 dimensions, not 1536"):
         evolved(schema_index(VECTORS, None), schema_index(other, None), refused)

@@ -100,6 +100,13 @@ def test_the_type_stands_before_the_description_in_the_delimiter_format(descript
     assert read_reply(text, DELIMITED) == {"a": found(edge("Acme", "Bolt", kind, rest, 10.0))}
 
 
+@pytest.mark.parametrize(
+    ("text", "is_answer"), [("<|COMPLETE|>", True), ("COMPLETE", True), ("", False), ("No.", False)]
+)
+def test_an_answer_without_records_says_that_it_is_complete(text: str, is_answer: bool) -> None:
+    assert read_reply(text, DELIMITED) == ({"a": Found()} if is_answer else None)
+
+
 def test_records_that_the_parser_refuses_are_counted() -> None:
     assert read_reply('("entity"<|>Acme)##("entity"<|>Bolt<|>GEO<|>x)', DELIMITED) == {
         "a": Found((entity("Bolt", "GEO", "x"),), (), ("an entity without a type or description",))

@@ -67,6 +67,20 @@ def test_an_alias_never_makes_a_database_object_of_a_business_entity() -> None:
     assert built.entities["title"].to_list() == ["ACME"]
 
 
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        {"Acme": ("Bolt",), "Zed": ("Acme",)},
+        {"Zed": ("Acme",), "Acme": ("Bolt",)},
+        {"Acme": ("Bolt",), "Bolt": ("Zed",), "Zed": ("Acme", "Bolt")},
+        {" Zed ": ("Acme", "bolts"), "": ("Zed",), "...": ("Zed",)},
+    ],
+)
+def test_aliases_of_aliases_lead_to_one_name(aliases: dict[str, tuple[str, ...]]) -> None:
+    built = of_one("Acme Bolt Zed", entity("Acme"), entity("Bolt"), entity("Zed"), aliases=aliases)
+    assert built.entities["title"].to_list() == ["ZED"]
+
+
 def test_of_two_types_the_more_frequent_counts_then_the_first_and_the_conflict_is_told() -> None:
     units = [unit(key, "depot") for key in "abc"]
     two = {"a": found(entity("depot", "GEO")), "b": found(entity("depot", "FACILITY"))}
@@ -123,7 +137,7 @@ def test_whatever_order_replies_and_texts_come_in_the_graph_is_the_same(
     replies: dict[str, list[object]], shuffle: random.Random
 ) -> None:
     units = [unit(key, TEXT) for key in ("a#1", "a#2", "b#1", "glossary")]
-    aliases = {"Northwind": ("NW",)}
+    aliases = {"Northwind": ("NW",), "Oslo": ("Bolt", "Northwind")}
     built = graph(units, {key: found(*records) for key, records in replies.items()}, aliases=aliases)  # type: ignore[arg-type]
     keys = list(replies)
     shuffle.shuffle(keys)

@@ -68,7 +68,7 @@ def test_names_descriptions_and_links_of_the_text_are_believed() -> None:
     assert built.rejected == ()
     row = built.entities.row(0, named=True)
     assert (row["title"], row["qualified_name"], row["type"]) == ("ACME LTD.", "Acme Ltd.", "ORGANIZATION")
-    assert row["description"] == "Organization Acme Ltd. It is at https://acme.example/a now."
+    assert row["description"] == "Acme Ltd. (ORGANIZATION). It is at https://acme.example/a now."
     assert row["text_units"] == ["a.md#start"]
 
 
