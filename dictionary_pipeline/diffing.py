@@ -36,6 +36,7 @@ EXIT_CODES: dict[Severity | None, int] = {None: 0, "cosmetic": 4, "safe": 4, "ri
 PARTIAL = 3
 """Exit code where nothing was found but not everything could be compared."""
 _LONGEST = 100
+_FENCE = "~" * 8
 _MOST_PROBLEMS = 20
 _PUBLISHED = Facts(checks=False, rules=False)
 """What published frames hold of a catalog."""
@@ -123,7 +124,7 @@ class Outcome:
             )
             yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"
         if self.patch:
-            yield from ("", "Proposed edit:", "", "```diff", *map(printable, self.patch.splitlines()), "```")
+            yield from ("", "Proposed edit:", "", f"{_FENCE}diff", *map(printable, self.patch.splitlines()), _FENCE)
 
 
 def show_diff(before: str, after: str, *, project: Path | None, as_json: bool, as_markdown: bool) -> int:
@@ -297,4 +298,8 @@ def edit_lines(patch: str) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return _plain(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
+    """Text of a Markdown table: no name may end the cell, become HTML, or load a picture."""
+    shown = _plain(text).replace("\\", "\\\\").replace("<", "&lt;")
+    for sign in "|`[":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown

@@ -112,7 +112,7 @@ def extract_business(
     )
     add_run_usage(run.store, run.run_id, readings.usage)
     return Extraction(
-        graph=build_business(readings.found, units, exact, settings, guard, readings.prompt_hash),
+        graph=build_business(readings.found, units, exact, settings, guard, readings.prompt_hash, model.glossary),
         statuses=readings.statuses,
         problems=(*documents.problems, *readings.problems),
         warnings=tuple(f"graph.documents: no document fits {pattern!r}" for pattern in documents.unmatched),

@@ -139,7 +139,7 @@ class LocalStore:
                 self.delete([_LOCK_KEY])
             for folder, _, _ in os.walk(self._root, topdown=False):
                 with suppress(OSError):  # it holds something
-                    os.rmdir(folder)
+                    Path(folder).rmdir()
 
     def remove_bare_state(self, key: str, etag: str) -> None:
         """Remove `.state/` when it holds this object alone, unchanged; and the root if it was made for it.

@@ -65,6 +65,7 @@ class Shop:
 @pytest.fixture
 def shop(postgres: PostgresServer, tmp_path: Path) -> Shop:
     url = postgres.create_database(f"changed_{next(NUMBERS)}", SCRIPT)
+    execute(url, "VACUUM ANALYZE")  # otherwise the server would do so at some time, and its estimates move
     config = DatabaseConfig("shop", ConnectionSpec("postgres", {"url": url}), sampling=LIMITS)
     shop = Shop(url, tmp_path / "out", config)
     shop.run(RunOptions())

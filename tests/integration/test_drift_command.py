@@ -108,6 +108,12 @@ def test_markdown_is_a_table_that_no_name_can_break(run: Run, tmp_path: Path) ->
     assert rows == ["| breaking | column_removed | main.t.a\\|b &lt;c> | INT |  |  |"]
 
 
+def test_no_name_makes_a_markdown_reader_load_a_picture(run: Run, tmp_path: Path) -> None:
+    before = database(tmp_path / "before.sqlite", 'CREATE TABLE t (x INT, "![a](http://h/b.png)" INT)')
+    after = database(tmp_path / "after.sqlite", "CREATE TABLE t (x INT)")
+    assert "| main.t.!\\[a](http://h/b.png) |" in run("diff", before, after, "--markdown")[1]
+
+
 def test_a_check_that_bundles_do_not_hold_is_hinted_at(run: Run, tmp_path: Path) -> None:
     run("build", database(tmp_path / "shop.sqlite", "CREATE TABLE t (x INT CHECK (x > 0))"), "-o", "bundle")
     after = database(tmp_path / "shop.sqlite", "CREATE TABLE t (x INT CHECK (x > 1))")

@@ -212,5 +212,5 @@ def test_the_report_proposes_an_edit_unless_its_lines_quote_a_withheld_value(
     database.execute("ALTER TABLE person RENAME COLUMN email TO email_address")
     report = database.run(privacy=withheld, file=file).reports[-1].texts["drift_report"]
     assert "column_renamed" in report
-    assert ("```diff" in report) == shown
+    assert ("~~~diff" in report) == shown
     assert "zeta-4711" not in report

@@ -8,17 +8,12 @@ from dataclasses import dataclass, replace
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.facts import TableName
 from dictionary_pipeline.enrichment.model.answers import Answer, lacking, read_answer
-from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question, prompt_tokens
-from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Usage
-from dictionary_pipeline.enrichment.model.client import (
-    ModelClient,
-    ModelUnavailable,
-    QuotaUsedUp,
-    Reply,
-    RequestRefused,
-)
+from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Question
+from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached
+from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp, Reply, RequestRefused
 from dictionary_pipeline.enrichment.model.facts import TableFacts
 from dictionary_pipeline.enrichment.model.outcome import Status
+from dictionary_pipeline.enrichment.model.paying import PaidClient
 from dictionary_pipeline.enrichment.model.sharing import Shared, prompt_of
 from dictionary_pipeline.enrichment.model.texts import Guard
 from dictionary_pipeline.errors import DictionaryError
@@ -54,14 +49,21 @@ class Interviewer:
     def __init__(self, settings: ModelSettings, budget: Budget, guard: Guard, meanings: dict[TableName, str]) -> None:
         self._settings = settings
         self._guard = guard
-        self._client = ModelClient(settings)
-        self.budget = budget
+        self._client = PaidClient(settings, budget)
         self.meanings = meanings
         """Definitions that prompts of other tables may use; grows while answers arrive."""
         self.stop: DictionaryError | None = None
         """Why no further table is asked about."""
-        self.limit: str | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """What was spent."""
+        return self._client.budget
+
+    @property
+    def limit(self) -> str | None:
         """The limit that was reached."""
+        return self._client.limit
 
     def ask(self, table: Open) -> Outcome:
         """Ask about one table, in a thread of its own."""
@@ -74,7 +76,6 @@ class Interviewer:
                 answer |= self._answer(question)
                 faults += answer.faults
         except BudgetReached as reached:
-            self.limit = reached.limit
             status = Status.SKIPPED_BUDGET if answer == table.kept else Status.PARTIAL
             return Outcome(table, answer, status, limit=reached.limit)
         except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
@@ -131,8 +132,7 @@ class Interviewer:
         """Ask for what an answer lacks; whatever comes of it, the answer is kept, with all faults."""
         try:
             more = self._read(question, self._send(question))
-        except BudgetReached as reached:
-            self.limit = reached.limit
+        except BudgetReached:
             more = Answer(faults=("the budget did not suffice to ask for the rest",))
         except (ModelUnavailable, QuotaUsedUp, RequestRefused) as error:
             more = Answer(faults=(f"asking for the rest failed: {error.what}",))
@@ -150,14 +150,4 @@ class Interviewer:
 
     def _send(self, question: Question | Shared) -> Reply:
         """One request within the budget."""
-        if self.limit is not None:
-            raise BudgetReached(self.limit)
-        prompt = prompt_of(question, self._settings, self.meanings)
-        reserved = self.budget.reserve(prompt_tokens(prompt), question.max_tokens + self._settings.reasoning_tokens)
-        used = Usage(1)
-        try:
-            reply = self._client.ask(question, prompt)
-            used = reply.usage
-        finally:
-            self.budget.settle(reserved, used)
-        return reply
+        return self._client.ask(question, prompt_of(question, self._settings, self.meanings))

@@ -14,7 +14,7 @@ from dictionary_pipeline.extraction.business.merge import edge_frame, entity_fra
 from dictionary_pipeline.extraction.business.names import name_key, shown_name
 from dictionary_pipeline.extraction.business.objects import Objects
 from dictionary_pipeline.extraction.business.records import Found
-from dictionary_pipeline.extraction.business.resolution import Conflict, resolve
+from dictionary_pipeline.extraction.business.resolution import Conflict, glossary_aliases, resolve
 from dictionary_pipeline.extraction.business.units import TextUnit
 from dictionary_pipeline.extraction.business.validation import Judge
 
@@ -49,6 +49,7 @@ def build_business(
     settings: GraphSettings,
     guard: Guard,
     prompt_hash: str,
+    glossary: Mapping[str, str] | None = None,
 ) -> BusinessGraph:
     """Check the records of all units, resolve their names and merge them.
 
@@ -56,11 +57,13 @@ def build_business(
         found: By the key of the unit.
         exact: `frames.GRAPH_ENTITIES` of the exact part.
         prompt_hash: Of the prompts that the records were asked with.
+        glossary: Terms and their meanings; a term that stands for a name is an alias of it.
     """
     objects = Objects(exact)
     judge = Judge(units, objects, settings, guard)
     mentions = judge.mentions(found)
-    named = {shown_name(name): others for name, others in settings.aliases.items()}
+    given = {**glossary_aliases(glossary or {}), **settings.aliases}
+    named = {shown_name(name): others for name, others in given.items()}
     aliases = {name: others for name, others in named.items() if name_key(name) and not objects.is_object(name)}
     resolution = resolve(mentions, aliases, settings.entity_types)
     statements = judge.statements(found, resolution.title)

@@ -6,12 +6,16 @@ and the aliases that people gave. Whatever order the texts come in, the result i
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dictionary_pipeline.extraction.business.names import name_key, title_of
 from dictionary_pipeline.extraction.business.validation import Mention
+
+_NAME = re.compile(r"[\w&'’\- ]+")
+_MAX_WORDS = 4
 
 
 class Resolved(NamedTuple):
@@ -71,6 +75,15 @@ def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], t
             listed = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
             conflicts.append(Conflict(title, chosen, listed))
     return Resolution(tuple(sorted(entities)), tuple(sorted(conflicts)), by_key)
+
+
+def glossary_aliases(glossary: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Terms of a glossary that stand for a name, such as `SKU: stock keeping unit`; explanations are none."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for term, meaning in sorted(glossary.items()):
+        if _NAME.fullmatch(meaning.strip()) and len(meaning.split()) <= _MAX_WORDS:
+            found[meaning.strip()].append(term)
+    return {name: tuple(terms) for name, terms in found.items()}
 
 
 def _followed(key: str, preferred: Mapping[str, str]) -> str:

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dictionary_pipeline.extraction.business.build import BusinessGraph
+from dictionary_pipeline.config.graph_settings import GraphSettings
+from dictionary_pipeline.enrichment.model.texts import NoGuard
+from dictionary_pipeline.extraction.business.build import BusinessGraph, build_business
 from dictionary_pipeline.extraction.business.records import Found
-from unit.extraction.business.texts import edge, entity, found, graph, of_one, triples, unit
+from dictionary_pipeline.extraction.business.resolution import glossary_aliases
+from unit.extraction.business.texts import EXACT, edge, entity, found, graph, of_one, triples, unit
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,15 @@ def test_aliases_lead_to_the_name_that_people_want() -> None:
     )
     assert built.entities["title"].to_list() == ["NORTHWIND", "OSLO"]
     assert triples(built) == [("NORTHWIND", "LOCATED_IN", "OSLO")]
+
+
+def test_a_term_of_the_glossary_is_an_alias_of_the_name_it_stands_for() -> None:
+    glossary = {"SKU": "stock keeping unit", "s.k.u.": "stock keeping unit", "Tour": "Deliveries, one after the other."}
+    assert glossary_aliases(glossary) == {"stock keeping unit": ("SKU", "s.k.u.")}
+    records = found(entity("SKU", "GENERIC"), entity("stock keeping units", "GENERIC"), entity("tour", "PROCESS"))
+    units = [unit("a", "Each SKU is one of the stock keeping units of a tour.")]
+    built = build_business({"a": records}, units, EXACT, GraphSettings(), NoGuard(), "abc", glossary)
+    assert built.entities["title"].to_list() == ["STOCK KEEPING UNIT", "TOUR"]
 
 
 def test_an_alias_never_makes_a_database_object_of_a_business_entity() -> None:
