@@ -28,6 +28,8 @@ from dictionary_pipeline.verified import verifications
 _TICK_SECONDS = 60
 _FIRST_PAUSE = 120.0
 _LONGEST_PAUSE = 3_600.0
+_LONGEST_OUTAGE_PAUSE = 600.0
+"""Its end is told, so a server that is away is asked oftener than one that refuses the login."""
 _POOL = ProbePool()
 _FAILED = frozenset({dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED})
 
@@ -128,7 +130,8 @@ def plan_changes(
             if name not in down:
                 newly_down[name] = outcome.error
             down[name] = down.get(name, 0) + 1
-            not_before[name] = now + _pause(down[name])
+            longest = _LONGEST_PAUSE if outcome.lasting else _LONGEST_OUTAGE_PAUSE
+            not_before[name] = now + min(_FIRST_PAUSE * 2 ** (down[name] - 1), longest)
             continue
         if down.pop(name, None) is not None:
             back.append(name)
@@ -163,10 +166,6 @@ def _next_look(settings: ProbeSettings, now: float) -> float:
     if settings.window is None:
         return regular
     return min(regular, next_opening(settings.window, datetime.fromtimestamp(now, UTC)).timestamp())
-
-
-def _pause(times: int) -> float:
-    return float(min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE))
 
 
 def build_change_sensor(automation: AutomationConfig, pool: ProbePool = _POOL) -> dg.SensorDefinition:

@@ -63,16 +63,19 @@ def test_a_change_whose_run_failed_is_requested_again() -> None:
     assert ticks.tick({"a": Probed("2", "1")}, failed=("a",)).requests == ()
 
 
-def test_a_database_that_is_down_is_reported_once_asked_ever_less_and_its_return_is_told() -> None:
+@pytest.mark.parametrize(("lasting", "most"), [(False, 8), (True, 6)])
+def test_a_database_that_is_down_is_reported_once_asked_ever_less_and_its_return_is_told(
+    lasting: bool, most: int
+) -> None:
     ticks = Ticks("a")
-    down = {"a": Down("refused")}
+    down = {"a": Down("refused", lasting)}
     asked = 0
     told = []
     for _ in range(60):
         asked += "a" in due(ticks.settings, ticks.cursor, ticks.now)
         told += list(ticks.tick(down).newly_down.values())
     assert told == ["refused"]
-    assert asked <= 7
+    assert asked == most
     ticks.now += 3_600
     assert ticks.tick({"a": Probed("1", "1")}).back == ("a",)
     assert ticks.cursor.down == {}
