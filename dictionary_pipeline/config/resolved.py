@@ -323,7 +323,7 @@ class DatabaseConfig:
     inference: InferenceSettings = InferenceSettings()
     model: ModelSettings | None = None
     """The language model that writes definitions; null: none is asked."""
-    graph: GraphSettings = GraphSettings()
+    graph: GraphSettings = field(default_factory=GraphSettings)
     search: SearchSettings | None = None
     """The search service that gets the dictionary; null: none does."""
     human: HumanKnowledge = HumanKnowledge()
@@ -337,7 +337,7 @@ class DatabaseConfig:
     privacy: PrivacyPolicy = PrivacyPolicy()
     probe: ProbeSettings = ProbeSettings()
     schedule: ScheduleSettings = ScheduleSettings()
-    drift: DriftSettings = DriftSettings()
+    drift: DriftSettings = field(default_factory=DriftSettings)
     file: Path | None = None
     """The database's YAML file; null where there is none."""
     fqn_database: str | None = None
@@ -378,6 +378,6 @@ class Project:
     invalid: tuple[InvalidDatabase, ...] = ()
     automation: AutomationConfig = AutomationConfig()
     publish: PublishTarget = PublishTarget()
-    alerts: AlertSettings = AlertSettings()
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     search: SearchSettings | None = None
     """Of all databases but those that opt out; null: none is configured."""

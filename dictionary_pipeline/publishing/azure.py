@@ -6,6 +6,7 @@ import mimetypes
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -67,7 +68,8 @@ class AzureStore:
         with self._context.errors(key):
             try:
                 stream = self._container.download_blob(self._name(key), max_concurrency=4)
-                return Versioned(stream.readall(), str(stream.properties.etag))
+                properties = stream.properties
+                return Versioned(stream.readall(), str(properties.etag), properties.last_modified)
             except ResourceNotFoundError as error:
                 _require_container(error)
                 return None
@@ -100,6 +102,21 @@ class AzureStore:
     def write_many(self, items: Iterable[tuple[str, Content]]) -> None:
         """Write several objects, a few at a time; each is written atomically."""
         _in_parallel(lambda item: self.write(*item), items)
+
+    def write_untouched(self, items: Iterable[tuple[str, Content]], since: datetime) -> tuple[str, ...]:
+        """Write several objects but those that were changed after a moment, and return the keys of these."""
+        touched: list[str] = []
+
+        def write(item: tuple[str, Content]) -> None:
+            key, content = item
+            with self._context.errors(key):
+                try:
+                    self._upload(key, content, overwrite=True, if_unmodified_since=since)
+                except ResourceModifiedError:
+                    touched.append(key)
+
+        _in_parallel(write, items)
+        return tuple(sorted(touched))
 
     def swap(self, key: str, data: bytes, etag: str | None) -> str:
         """Write if the object still has `etag` (null: still absent); return the new etag.

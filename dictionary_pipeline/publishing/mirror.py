@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from dictionary_pipeline import jsontext
@@ -19,9 +20,11 @@ from dictionary_pipeline.publishing.hand_edits import is_watched, set_aside
 from dictionary_pipeline.publishing.manifest import FileInfo, StoredManifest, read_manifest
 from dictionary_pipeline.publishing.previous import read_object
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import Store, StoredObject, write_many
+from dictionary_pipeline.publishing.store import BatchStore, Store, StoredObject, write_many
 
 MIRRORED_KEY = ".state/mirrored"
+_UNKNOWN = -1
+"""Size of a file that was not listed."""
 
 Files = Mapping[str, FileInfo]
 
@@ -45,6 +48,8 @@ class _Mirrored:
     """Manifests of which some files may have been written already."""
     plain: tuple[str, ...] | None = None
     """Folders that were mirrored; null: all."""
+    at: datetime | None = field(default=None, compare=False)
+    """When this was written, where the store tells it."""
 
     def to_bytes(self) -> bytes:
         document: dict[str, object] = {"manifest": self.shown, "pending": list(self.pending)}
@@ -60,6 +65,8 @@ class _Work(NamedTuple):
     dropped: list[str]
     present: Mapping[str, StoredObject] = {}
     """What there is under the plain paths, as far as it was listed."""
+    guarded: Sequence[str] = ()
+    """Of `stale`: files that were not listed, and that somebody may have edited."""
 
 
 def mirror(
@@ -110,13 +117,13 @@ def _mirror_once(
     files = _plain_files(current.manifest.files, plain)
     state = _read_state(store)
     if state.plain != plain:
-        state = _Mirrored(plain=plain)  # other folders were mirrored: compare everything
+        state = _Mirrored(plain=plain, at=state.at)  # other folders were mirrored: compare everything
     earlier = _earlier(store, state, current, replaced)
     if trusted and earlier is not None:
         work = _trusting(store, files, earlier)
     else:
         work = _comparing(store, files, earlier, current)
-    edited = _set_aside(store, files, earlier, work)
+    edited = _set_aside(store, files, earlier, work, work.present, state.at)
     work = work._replace(stale=sorted({*work.stale, *(path for path in edited if path in files)}))
     if not work.stale and not work.dropped and state == _Mirrored(current.sha256, plain=plain):
         return MirrorResult(0, 0)
@@ -124,17 +131,32 @@ def _mirror_once(
     store.write(MIRRORED_KEY, _Mirrored(state.shown, (*pending, current.sha256), plain).to_bytes())
     # Deletions first: where case is ignored, the dropped `T.json` may be the new `t.json`.
     store.delete(work.dropped)
-    write_many(store, ((path, _content(store, staged, files[path])) for path in work.stale))
+    left = work.stale
+    if isinstance(store, BatchStore) and work.guarded and state.at is not None:
+        # A condition on the writes costs no request, unlike looking at every file first.
+        touched = store.write_untouched(_contents(store, staged, files, work.guarded), state.at)
+        seen = {path: StoredObject(path, _UNKNOWN, datetime.max.replace(tzinfo=UTC)) for path in touched}
+        edited = (*edited, *_set_aside(store, files, earlier, work, seen, state.at))
+        left = sorted({*touched, *work.stale} - (set(work.guarded) - set(touched)))
+    write_many(store, _contents(store, staged, files, left))
     store.write(MIRRORED_KEY, _Mirrored(current.sha256, plain=plain).to_bytes())
     return MirrorResult(len(work.stale), len(work.dropped), edited)
 
 
-def _set_aside(store: Store, files: Files, earlier: list[Files] | None, work: _Work) -> tuple[str, ...]:
-    """Keep what people edited in plain files."""
-    if not any(map(is_watched, work.present)):
+def _set_aside(
+    store: Store,
+    files: Files,
+    earlier: list[Files] | None,
+    work: _Work,
+    present: Mapping[str, StoredObject],
+    mirrored_at: datetime | None,
+) -> tuple[str, ...]:
+    """Keep what people edited in plain files that are present."""
+    if not any(map(is_watched, present)):
         return ()
-    mirrored_at = next((item.modified for item in store.list(MIRRORED_KEY) if item.key == MIRRORED_KEY), None)
-    return set_aside(store, work.present, [*(earlier or ()), files], {*work.stale, *work.dropped}, mirrored_at)
+    if mirrored_at is None:
+        mirrored_at = next((item.modified for item in store.list(MIRRORED_KEY) if item.key == MIRRORED_KEY), None)
+    return set_aside(store, present, [*(earlier or ()), files], {*work.stale, *work.dropped}, mirrored_at)
 
 
 def _plain_files(files: Files, plain: tuple[str, ...] | None) -> Files:
@@ -142,12 +164,13 @@ def _plain_files(files: Files, plain: tuple[str, ...] | None) -> Files:
 
 
 def _read_state(store: Store) -> _Mirrored:
-    data = store.read(MIRRORED_KEY)
+    found = store.read_versioned(MIRRORED_KEY)
     try:
-        document = json.loads(data or b"{}")
+        document = json.loads(found.data if found else b"{}")
         plain = document.get("plain")
         folders = None if plain is None else tuple(plain)
-        state = _Mirrored(document.get("manifest"), tuple(document.get("pending", ())), folders)
+        at = found.modified if found else None
+        state = _Mirrored(document.get("manifest"), tuple(document.get("pending", ())), folders, at)
     except (ValueError, AttributeError, TypeError):  # unreadable state is lost state
         return _Mirrored()
     is_whole = all(isinstance(sha256, str) for sha256 in (state.shown or "", *state.pending))
@@ -172,12 +195,13 @@ def _earlier(
 
 
 def _trusting(store: Store, files: Files, earlier: list[Files]) -> _Work:
-    """What differs between manifests; of the paths that change, what is there now is looked up."""
+    """What differs between manifests; of the paths that go, what is there now is looked up."""
     stale = [path for path, info in sorted(files.items()) if any(old.get(path) != info for old in earlier)]
-    dropped = sorted(set().union(*earlier) - set(files))
-    changing = {path for path in (*stale, *dropped) if is_watched(path)}
-    listed = _list(store, changing)
-    return _Work(stale, dropped, {path: item for path, item in listed.items() if path in changing})
+    known = set[str]().union(*earlier)
+    dropped = sorted(known - set(files))
+    going = set(filter(is_watched, dropped))
+    present = {path: item for path, item in _list(store, going).items() if path in going}
+    return _Work(stale, dropped, present, [path for path in stale if path in known and is_watched(path)])
 
 
 def _list(store: Store, paths: Iterable[str]) -> dict[str, StoredObject]:
@@ -207,6 +231,10 @@ def _comparing(store: Store, files: Files, earlier: list[Files] | None, current:
 
     stale = [path for path, info in sorted(files.items()) if is_stale(path, info)]
     return _Work(stale, sorted(path for path in candidates if path in present), present)
+
+
+def _contents(store: Store, staged: StagedContent, files: Files, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    return ((path, _content(store, staged, files[path])) for path in paths)
 
 
 def _content(store: Store, staged: StagedContent, info: FileInfo) -> bytes:

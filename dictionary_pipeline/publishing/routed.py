@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import groupby
 
 from dictionary_pipeline.publishing.store import BatchStore, Content, StoredObject, Versioned
@@ -50,6 +51,15 @@ class RoutedStore:
         for folder, group in groupby(items, key=lambda item: self._folder(item[0])):
             store = self._base if folder is None else self._routes[folder]
             store.write_many((key.removeprefix(folder or ""), content) for key, content in group)
+
+    def write_untouched(self, items: Iterable[tuple[str, Content]], since: datetime) -> tuple[str, ...]:
+        """Write several objects but those that were changed after a moment, and return the keys of these."""
+        touched: list[str] = []
+        for folder, group in groupby(items, key=lambda item: self._folder(item[0])):
+            store, start = (self._base, "") if folder is None else (self._routes[folder], folder)
+            own = store.write_untouched(((key.removeprefix(start), content) for key, content in group), since)
+            touched += [start + key for key in own]
+        return tuple(touched)
 
     def swap(self, key: str, data: bytes, etag: str | None) -> str:
         """Write if the object still has `etag`; raises StoreConflict otherwise."""

@@ -27,6 +27,8 @@ class Versioned(NamedTuple):
 
     data: bytes
     etag: str
+    modified: datetime | None = None
+    """When it was written, where the store tells that with the content."""
 
 
 class Store(Protocol):
@@ -75,11 +77,14 @@ class Store(Protocol):
 class BatchStore(Store, Protocol):
     """A store to which every call is a request over a network: several are better on their way at once.
 
-    Nobody changes its objects by hand, so publishing trusts its own records instead of listing them.
+    Publishing trusts its own records instead of listing the objects.
     """
 
     def write_many(self, items: Iterable[tuple[str, Content]]) -> None:
         """Write several objects; each is written atomically."""
+
+    def write_untouched(self, items: Iterable[tuple[str, Content]], since: datetime) -> tuple[str, ...]:
+        """Write several objects but those that were changed after a moment, and return the keys of these."""
 
     def kept_after_deletion(self) -> str | None:
         """A sentence about what the service keeps of deleted objects; null when nothing that is known."""

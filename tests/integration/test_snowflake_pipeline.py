@@ -120,7 +120,7 @@ def test_a_connection_lost_while_sampling_is_replaced(server: SnowflakeServer, t
     server.faults.add(Fault('FROM "SALES"."ORDERS"', "drop"))
     summary = run(spec(server), tmp_path)
     assert summary.exit_code == 0, summary.problems
-    assert server.faults.logins == 3  # the catalog's session, the lost one, its replacement
+    assert server.faults.logins == 4  # sessions of the catalog and the change marks, the lost one, its replacement
 
 
 def test_a_connection_lost_while_reading_the_catalog_publishes_nothing(server: SnowflakeServer, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -247,14 +248,17 @@ def _cut(text: str, room: float, size: float) -> str:
     text = _NOT_XML.sub("\ufffd", text)
     if _wide(text, size) <= room:
         return text
-    kept = len(text)
-    while kept > 2 and _wide(text[:kept], size) > room - size:
-        kept -= 1
-    return f"{text[:kept]}…"
+    fits = takewhile(lambda width: width * size <= room - size, accumulate(map(_width, text)))
+    return f"{text[: max(2, sum(1 for _ in fits))]}…"
 
 
 def _wide(text: str, size: float) -> float:
-    return sum(_LETTER_WIDTHS.get(letter) or _width_by_kind(letter) for letter in text) * size
+    return sum(map(_width, text)) * size
+
+
+def _width(letter: str) -> float:
+    """Width of a letter at size 1."""
+    return _LETTER_WIDTHS.get(letter) or _width_by_kind(letter)
 
 
 def _width_by_kind(letter: str) -> float:

@@ -63,7 +63,7 @@ def test_a_change_whose_run_failed_is_requested_again() -> None:
     assert ticks.tick({"a": Probed("2", "1")}, failed=("a",)).requests == ()
 
 
-@pytest.mark.parametrize(("lasting", "most"), [(False, 8), (True, 6)])
+@pytest.mark.parametrize(("lasting", "most"), [(False, 8), (True, 5)])
 def test_a_database_that_is_down_is_reported_once_asked_ever_less_and_its_return_is_told(
     lasting: bool, most: int
 ) -> None:

@@ -62,7 +62,7 @@ def test_swap_needs_the_current_etag(store: Store) -> None:
     with pytest.raises(StoreConflict):
         store.swap("m", b"3", first)
     versioned = store.read_versioned("m")
-    assert versioned is not None and versioned == (b"2", second)
+    assert versioned is not None and versioned[:2] == (b"2", second)
 
 
 def test_list_gives_keys_of_a_prefix_in_key_order_with_sizes(store: Store) -> None:
