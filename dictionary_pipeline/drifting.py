@@ -239,7 +239,7 @@ def _entries(run: PipelineRun, drift: Drift, step: Step, previous: PreviousBundl
     now = Detection(moment(datetime.now(UTC)), run.run_id)
     held = previous.manifest.pending
     entries = entries_of(drift.changes, step, now, seen, held.entries if held else ())
-    found = {entry.key: Detection(entry.detected_at, entry.run_id) for entry in entries}
+    found = {entry.step_key: Detection(entry.detected_at, entry.run_id) for entry in entries}
     if found != seen:
         document = {"format": _FORMAT, "manifest": previous.sha256, "detections": found}
         run.store.write(_DETECTIONS, jsontext.pretty(document).encode())

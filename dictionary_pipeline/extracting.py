@@ -35,6 +35,8 @@ from dictionary_pipeline.verified import WAITING
 from dictionary_pipeline.writing import PlannedRequests
 
 REJECT_CHECK = "graph_reject_rate"
+_LEFT = (Status.SKIPPED_BUDGET, Status.PARTIAL)
+"""How a text ended that the next run asks about again; only asking for what was missed ends in part."""
 _USUAL_TEXT = "x" * 500
 _USUAL_SHARE = 2
 """The greatest length of an answer is about this often its usual length."""
@@ -222,8 +224,8 @@ def tables(extraction: Extraction) -> Mapping[str, pl.DataFrame]:
 
 
 def waiting_facts(extraction: Extraction) -> dict[str, int]:
-    """How many texts a limit left for the next run; nothing when none."""
-    waiting = extraction.count(Status.SKIPPED_BUDGET)
+    """How many texts a limit left for the next run, wholly or in part; nothing when none."""
+    waiting = extraction.count(*_LEFT)
     return {WAITING: waiting} if waiting else {}
 
 
@@ -244,7 +246,7 @@ def checks(extraction: Extraction) -> tuple[Check, Check]:
             f"because {reason}."
         )
         records = Check(REJECT_CHECK, False, told, refused)
-    skipped = extraction.count(Status.SKIPPED_BUDGET)
+    skipped = extraction.count(*_LEFT)
     if extraction.limit is None:
         return records, Check(writing.BUDGET_CHECK, True, "The budget sufficed for everything that was to be asked.")
     what = f"The limit {extraction.limit} was reached: {skipped} texts are read by a later run."

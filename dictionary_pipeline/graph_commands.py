@@ -12,11 +12,13 @@ from dictionary_pipeline import frames
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.extraction.exports import graph_texts
 from dictionary_pipeline.extraction.graphrag import graphrag_frames
+from dictionary_pipeline.extraction.ids import IDS
 from dictionary_pipeline.extraction.merge import NamedGraph, merge_graphs
 from dictionary_pipeline.extraction.model import SQL_TYPES
 from dictionary_pipeline.extraction.readme import expected_report_calls
 from dictionary_pipeline.extraction.settings import graphrag_settings
-from dictionary_pipeline.publishing.local import file_errors
+from dictionary_pipeline.publishing.local import LocalStore, file_errors
+from dictionary_pipeline.publishing.manifest import MANIFEST_KEY
 from dictionary_pipeline.publishing.reading import PublishedBundle
 from dictionary_pipeline.store_commands import open_published
 from dictionary_pipeline.terminal import say
@@ -30,29 +32,29 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
 
     Raises:
         ConfigurationError: a database is named twice, or the folder holds something else.
+        StoreError: the folder cannot be written to.
     """
     bundles = [open_published(location, project) for location in locations]
     names = [bundle.manifest.database for bundle in bundles]
     if len(set(names)) < len(names):
         raise ConfigurationError("a database is named twice", where=", ".join(names), fix="Name each database once.")
-    with file_errors(folder):
-        if folder.exists() and not (folder / _IDS).exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ConfigurationError(
-                "the folder holds something other than a merged graph", where=str(folder), fix="Name an empty folder."
-            )
-        previous = pl.read_parquet(folder / _IDS) if (folder / _IDS).exists() else None
+    previous = _known_ids(folder)
     graph = merge_graphs([_graph(bundle) for bundle in bundles], previous)
     rag = graphrag_frames(graph.entities, graph.edges, graph.ids, units=graph.units)
     texts = graph_texts(graph, rag, _documents(bundles)) | {"settings.yaml": graphrag_settings()}
     tables = {f"output/{name}.parquet": getattr(rag, name) for name in rag.__dataclass_fields__}
+    target = LocalStore(folder)
+    # The ids come first: whatever dies later, the next merge goes on with the same ones.
+    for name, frame in ({_IDS: graph.ids, "edges.parquet": graph.edges} | tables).items():
+        data = io.BytesIO()
+        frame.write_parquet(data)
+        target.write(name, data.getvalue())
+    for name, text in texts.items():
+        target.write(name, text.encode())
     with file_errors(folder):
         for path in (folder / "input").glob("*.txt"):
             if f"input/{path.name}" not in texts:
                 path.unlink()
-        for name, text in texts.items():
-            _place(folder, name).write_bytes(text.encode())
-        for name, frame in ({"edges.parquet": graph.edges} | tables | {_IDS: graph.ids}).items():
-            frame.write_parquet(_place(folder, name))
     calls = expected_report_calls(rag.relationships)
     say(
         f"{folder}: {graph.entities.height} entities and {graph.edges.height} edges of {', '.join(names)}; "
@@ -61,10 +63,27 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
     return 0
 
 
-def _place(folder: Path, name: str) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+def _known_ids(folder: Path) -> pl.DataFrame | None:
+    """The id map of the merge that the folder holds, or null when the folder is empty or not there.
+
+    Raises:
+        ConfigurationError: it holds something else.
+    """
+    file = folder / _IDS
+    with file_errors(folder):
+        whole = folder.resolve()
+        is_published = whole.name == "graph" and (whole.parent / MANIFEST_KEY).exists()
+        if is_published or (folder.exists() and not file.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+            raise ConfigurationError(
+                "the folder holds something other than a merged graph", where=str(folder), fix="Name an empty folder."
+            )
+        data = file.read_bytes() if file.exists() else None
+    try:
+        return None if data is None else frames.fit(pl.read_parquet(io.BytesIO(data)), IDS)
+    except pl.exceptions.PolarsError:
+        raise ConfigurationError(
+            "the id map of the merged graph is damaged", where=str(file), fix="Put a copy back, or name an empty folder."
+        ) from None
 
 
 def _graph(bundle: PublishedBundle) -> NamedGraph:

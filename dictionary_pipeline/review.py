@@ -154,7 +154,9 @@ def list_drafts(run: LastRun, human: HumanKnowledge) -> list[Draft]:
 
     structures = structure_hashes(run.catalog)
     drafts = [*_stale_drafts(run, human, facts), *found]
-    noted = [replace(draft, structure=structures[draft.schema, draft.table, draft.column]) for draft in drafts]
+    named = [(draft, (draft.schema, draft.table, draft.column)) for draft in drafts]
+    # A run that died behind its first stage left texts of objects that are gone.
+    noted = [replace(draft, structure=structures[name]) for draft, name in named if name in structures]
     return sorted(noted, key=order)
 
 

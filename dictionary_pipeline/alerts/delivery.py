@@ -20,6 +20,8 @@ _PAUSES = (0.5, 1.5)
 """Seconds between the attempts of one evaluation."""
 _LONGEST_WAIT = 5.0
 """A receiver that asks for more is left to the next evaluation."""
+_ABOUT_THE_MESSAGE = frozenset({"400", "413", "422", "552", "554"})
+"""HTTP and SMTP codes that refuse what one message says: the next one may be taken."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,12 @@ def deliver(
             if failed is not None:  # the others would only wait for the same
                 answers.put((at, failed))
                 continue
+            if time.monotonic() >= deadline:  # counts as not delivered, so it comes with the next evaluation
+                return
             item = outgoing[at]
             outcome = send_one(channels[item.channel], item.message, deadline, sleep)
             answers.put((at, outcome))
-            failed = outcome if outcome.error else None
+            failed = outcome if outcome.error and outcome.code not in _ABOUT_THE_MESSAGE else None
 
     for name, positions in by_channel.items():
         # Daemons: one that hangs must not keep the process from ending.

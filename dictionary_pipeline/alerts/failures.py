@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from dictionary_pipeline.alerts.causes import Place, failure_topics
@@ -44,6 +45,8 @@ class Watched:
     """Names of all databases, invalid ones too."""
     read: Callable[[], Reading]
     """Reads what is published."""
+    verified: Callable[[], Mapping[str, datetime]]
+    """When database and dictionary were last known to agree, whoever found it."""
 
 
 def start(watched: Watched, unsaved: str | None) -> Kept:
@@ -60,12 +63,12 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
         ends: Run ends since the last evaluation; some again does no harm.
         now: Epoch seconds.
     """
-    reachability = _reachability(watched.store)
+    reachability, verified = _reachability(watched.store), _verified(watched)
     state = _with_ends(kept.state, ends)
     failing = {
         name: failure
         for name, failure in state.failing.items()
-        if name in watched.configured and not _answers_again(failure, reachability)
+        if name in watched.configured and not _is_over(failure, reachability, verified.get(name))
     }
     state = replace(state, failing=failing)
     reading = watched.read()
@@ -96,8 +99,19 @@ def _with_ends(state: AlertState, ends: Iterable[RunEnd]) -> AlertState:
     return replace(state, failing=failing)
 
 
-def _answers_again(failure: Failure, reachability: Reachability) -> bool:
-    return failure.scope in _REACHED and reachability.back.get(failure.database, 0.0) > failure.at
+def _is_over(failure: Failure, reachability: Reachability, verified: datetime | None) -> bool:
+    """Whether a probe, a run of the command line or a look that found nothing to do came to the contrary since."""
+    if failure.scope in _REACHED and reachability.back.get(failure.database, 0.0) > failure.at:
+        return True
+    # What is pushed after a publish tells nothing by being published again.
+    return failure.scope != "search" and verified is not None and verified.timestamp() > failure.at
+
+
+def _verified(watched: Watched) -> Mapping[str, datetime]:
+    try:
+        return watched.verified()
+    except StoreError:  # the failures of the runs tell that the store is away
+        return {}
 
 
 def _reachability(store: Store) -> Reachability:

@@ -7,8 +7,8 @@ control characters are taken out here and each channel escapes what its format w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from dictionary_pipeline import jsontext
@@ -17,6 +17,11 @@ Status = Literal["new", "update", "repeat", "resolved", "digest", "test"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _MAX_TEXT = 400
+_CUT = "(cut; see `data_dictionary status` and `data_dictionary drift`)"
+_FEWER = (15, 10, 5, 2, 0)
+"""Changes of each part to list in a text that is too long with all of them."""
+_FIRST_FACTS = 6
+"""What all messages say: where, what, why, and what is served."""
 
 
 def clean(text: str, limit: int = _MAX_TEXT) -> str:
@@ -106,14 +111,36 @@ def text_lines(message: Message) -> Iterator[str]:
 
 
 def bounded_text(message: Message, limit: int) -> str:
-    """Subject and body, cut at a line's end where they exceed a limit in characters."""
+    """Subject and body; where they exceed a limit in characters, fewer changes and facts are told.
+
+    What to do and the link stay, unless even the rest is too long: then it is cut at a line's end.
+    """
     lines = [message.subject, *text_lines(message)]
-    text = ""
-    for line in lines:
-        if len(text) + len(line) + 1 > limit - 40:
-            return f"{text}\n(cut; see `data_dictionary drift`)"
-        text += line if not text else f"\n{line}"
-    return text
+    for most in _FEWER:
+        if _length(lines) <= limit:
+            return "\n".join(lines)
+        lines = [message.subject, *text_lines(_shortened(message, most)), _CUT]
+    while _length(lines) > limit:
+        del lines[-2]
+    return "\n".join(lines)
+
+
+def _shortened(message: Message, most: int) -> Message:
+    """The message with at most so many changes, and further facts, of each part."""
+    parts = (
+        replace(
+            part,
+            facts=part.facts[: _FIRST_FACTS + most],
+            changes=part.changes[:most],
+            left_out=part.left_out + len(part.changes[most:]),
+        )
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
+
+
+def _length(lines: Sequence[str]) -> int:
+    return sum(map(len, lines)) + len(lines) - 1
 
 
 def message_document(message: Message) -> str:

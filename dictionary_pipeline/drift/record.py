@@ -56,10 +56,15 @@ class Entry:
         return (self.previous, *parts)
 
     @property
-    def key(self) -> str:
+    def step_key(self) -> str:
         """Names the change between its two fingerprints, whenever and by whomever it is seen."""
         previous, *parts = self.change
         return jsontext.digest([previous, self.new, *parts])[:32]
+
+    @property
+    def key(self) -> str:
+        """Names this detection of the change: when the same happens again later, nobody has seen that yet."""
+        return jsontext.digest([self.step_key, self.detected_at])[:32]
 
 
 def moment(now: datetime) -> str:
@@ -80,7 +85,7 @@ def entries_of(
         changes: In the order in which they are to be logged.
         step: Between which states they happened.
         now: For changes that are seen for the first time.
-        seen: Key -> first detection, of an earlier run that saw the change but did not publish it.
+        seen: `Entry.step_key` -> first detection, of an earlier run that saw the change but did not publish it.
         waiting: What an earlier run held back: a change that is still there stays as it was detected.
     """
     held = {entry.change: entry for entry in waiting}
@@ -101,6 +106,6 @@ def entries_of(
             change.reason,
         )
         known = held.get(entry.change)
-        first = seen.get(entry.key, now) if known is None else Detection(known.detected_at, known.run_id)
+        first = seen.get(entry.step_key, now) if known is None else Detection(known.detected_at, known.run_id)
         entries.append(replace(entry, **first._asdict(), new=entry.new if known is None else known.new))
     return tuple(entries)

@@ -7,7 +7,7 @@ cost a model call.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
@@ -40,6 +40,41 @@ def extend_ids(previous: pl.DataFrame | None, keys: Sequence[tuple[str, str]]) -
     used = known.group_by("kind").agg((pl.col("human_readable_id").max() + 1).alias("used"))
     numbered = new.join(used, on="kind", how="left", maintain_order="left").with_columns(
         (pl.col("used").fill_null(0) + pl.int_range(pl.len()).over("kind")).alias("human_readable_id"),
-        pl.Series("id", [str(uuid.uuid5(_NAMESPACE, f"{kind}:{key}")) for kind, key in new.iter_rows()], pl.String()),
+        pl.Series("id", [_id(kind, key) for kind, key in new.iter_rows()], pl.String()),
     )
     return frames.fit(pl.concat([known, frames.fit(numbered, IDS)]), IDS, sort_by=["kind", "human_readable_id"])
+
+
+def without_withheld(
+    previous: pl.DataFrame, keys: Sequence[tuple[str, str]], is_withheld: Callable[[str], bool]
+) -> pl.DataFrame:
+    """Take the names of objects that are no more out of the map when they are values that may not be shown by now.
+
+    Their numbers stay taken: a number that came back would stand for two objects.
+
+    Args:
+        previous: The map published last time (`IDS`).
+        keys: (kind, key) of every object of the graph; these stay.
+        is_withheld: Whether a text holds a value of a withheld column.
+    """
+    wanted = set(keys)
+    rows = list(frames.fit(previous, IDS).iter_rows())
+    hidden = [(kind, key) not in wanted and any(map(is_withheld, _names(kind, key))) for kind, key, _, _ in rows]
+    if not any(hidden):
+        return previous
+    kept = [
+        (kind, name := f"withheld {number}", _id(kind, name), number) if is_hidden else (kind, key, known, number)
+        for (kind, key, known, number), is_hidden in zip(rows, hidden, strict=True)
+    ]
+    return frames.from_rows(kept, IDS)
+
+
+def _names(kind: str, key: str) -> Iterator[str]:
+    """The names in a key: that of a relationship holds those of both ends, as `graphrag` writes it."""
+    yield key
+    if kind == "relationship":
+        yield from (end.replace("-\\>", "->").replace("\\\\", "\\") for end in key.split("->"))
+
+
+def _id(kind: str, key: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, f"{kind}:{key}"))

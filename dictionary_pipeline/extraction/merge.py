@@ -49,7 +49,8 @@ def merge_graphs(graphs: Sequence[NamedGraph], previous_ids: pl.DataFrame | None
         told_apart.append(named)
     order = {kind: rank for rank, kind in enumerate(ALL_EDGE_TYPES)}
     listed = pl.concat([graph.entities for graph in told_apart])
-    entities = _united(listed.sort("is_stub", maintain_order=True), ["title"], listed.schema).sort(
+    proven_first = listed.sort(~_IS_SQL, "is_stub", maintain_order=True)
+    entities = _united(proven_first, ["title"], listed.schema).sort(
         ~_IS_SQL, pl.col("type") == "SQLCOLUMN", maintain_order=True
     )
     stated = pl.concat([graph.edges for graph in told_apart])

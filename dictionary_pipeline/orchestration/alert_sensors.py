@@ -30,6 +30,7 @@ from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.unexpected import unexpected
+from dictionary_pipeline.verified import last_verified
 
 _INTERVAL_SECONDS = 30
 _LOOKBACK_SECONDS = 7 * 86_400
@@ -127,7 +128,14 @@ def _failure_tick(
 ) -> tuple[Evaluated, AlertCursor]:
     now = time.time()
     names = frozenset({*project.databases, *(item.name for item in project.invalid)})
-    watched = Watched(project.alerts, shared, partial(_places, project), names, partial(_read, project))
+    watched = Watched(
+        project.alerts,
+        shared,
+        partial(_places, project),
+        names,
+        partial(_read, project),
+        partial(last_verified, shared),
+    )
     kept = start(watched, cursor.unsaved)
     since = max(cursor.since, now - _LOOKBACK_SECONDS)
     if not kept.is_away and (kept.stored is None or cursor.unsaved is not None):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from dictionary_pipeline import extracting, handover
+from dictionary_pipeline import extracting, handover, writing
 from dictionary_pipeline.errors import ContractViolation
 from dictionary_pipeline.extraction.checks import check_graph
 from dictionary_pipeline.extraction.exact import build_graph
 from dictionary_pipeline.extraction.graphrag import graph_keys
-from dictionary_pipeline.extraction.ids import extend_ids
+from dictionary_pipeline.extraction.ids import extend_ids, without_withheld
 from dictionary_pipeline.extraction.model import KnowledgeGraph
 from dictionary_pipeline.extraction.report import graph_facts
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH, RELATIONS, SAMPLES, SNAPSHOT
@@ -31,8 +31,12 @@ def knowledge_graph(run: PipelineRun) -> StageReport:
     extracted = extracting.extract_business(run, catalog, samples.sensitivity, relations, definitions, exact)
     business = extracted.graph
     entities, edges = pl.concat([exact, business.entities]), pl.concat([exact_edges, business.edges])
-    previous = read_previous(run.store)
-    ids = extend_ids(previous.ids if previous else None, graph_keys(entities, edges, business.units))
+    previous, keys = read_previous(run.store), graph_keys(entities, edges, business.units)
+    known = previous.ids if previous else None
+    if known is not None:
+        guard = writing.guard_of(run.store)
+        known = without_withheld(known, keys, lambda text: bool(guard.matches(text)))
+    ids = extend_ids(known, keys)
     graph = KnowledgeGraph(entities, edges, ids, business.units, extracted.problems)
     findings = check_graph(catalog, relations, graph)
     if findings:

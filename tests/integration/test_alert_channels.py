@@ -172,6 +172,21 @@ def test_what_follows_a_failure_on_the_same_channel_is_not_tried(receiver: Webho
     assert all("404" in outcome.error for outcome in outcomes)
 
 
+def test_what_one_refused_message_says_keeps_no_other_from_being_sent(receiver: WebhookReceiver) -> None:
+    receiver.script = lambda number: Answer(400 if number == 1 else 200)
+    outcomes = deliver([Outgoing("ops", MESSAGE, (), {})] * 3, {"ops": hook()})
+    assert [bool(outcome.error) for outcome in outcomes] == [True, False, False]
+
+
+def test_nothing_is_sent_any_more_once_it_counts_as_not_delivered(receiver: WebhookReceiver) -> None:
+    receiver.script = lambda number: Answer(200, delay=0.3)
+    outcomes = deliver([Outgoing("ops", MESSAGE, (), {})] * 8, {"ops": hook()}, DeliveryBudget(0.5))
+    undelivered = sum(bool(outcome.error) for outcome in outcomes)
+    time.sleep(2.5)
+    # The one that was under way at the deadline can still arrive.
+    assert receiver.attempts <= 8 - undelivered + 1
+
+
 @pytest.mark.parametrize(
     ("address", "fault"),
     [

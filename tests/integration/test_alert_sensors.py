@@ -16,7 +16,10 @@ from servers.openai_stub import KEY, KEY_VARIABLE, Reply, running_stub
 from servers.webhook_receiver import Answer, WebhookReceiver, running_receiver
 from system.projects import add_sqlite_database, write_project
 
-from dictionary_pipeline.alerts.state import delivery_failures
+from dictionary_pipeline.alerts.failures import Watched, tell_failures
+from dictionary_pipeline.alerts.reading import Reading
+from dictionary_pipeline.alerts.state import FAILURES, AlertState, Failure, Kept, delivery_failures, load_state
+from dictionary_pipeline.config.alert_settings import AlertSettings
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.drift.acks import acknowledge
@@ -26,8 +29,9 @@ from dictionary_pipeline.orchestration.alert_sensors import build_alert_sensors
 from dictionary_pipeline.orchestration.change_sensor import build_change_sensor
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE, current_project
 from dictionary_pipeline.pipeline import run_database
+from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.open_store import open_store
-from dictionary_pipeline.run import database_store
+from dictionary_pipeline.run import database_store, shared_store
 
 ALERTS = """\
 publish:
@@ -239,6 +243,38 @@ def test_a_failed_run_is_told_with_what_to_do_and_its_end_too(
     assert sensors.tick("failure_alerts") == "1 alerts sent."
     assert told(receiver)[1][:2] == ("recovery", "resolved")
     assert sensors.tick("failure_alerts") == "Nothing to tell."
+
+
+def test_a_failure_is_over_when_the_command_that_it_names_has_run(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver
+) -> None:
+    add_sqlite_database(project, "one", 1)
+    (project / "one.db").rename(project / "away.db")
+    assert not sensors.run("one")
+    assert sensors.tick("failure_alerts") == "1 alerts sent."
+    (project / "away.db").rename(project / "one.db")
+    loaded = current_project()
+    config = loaded.databases["one"]
+    shared = shared_store(config, loaded.folder)
+    assert run_database(config, database_store(config, loaded.folder), shared=shared).error is None
+    assert sensors.tick("failure_alerts") == "1 alerts sent."
+    assert [event for event, _, _ in told(receiver)] == ["failure", "recovery"]
+    assert sensors.tick("failure_alerts") == "Nothing to tell."
+
+
+def test_a_search_service_that_failed_after_a_publish_is_not_over_with_the_next_one(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    failed = Failure("one", "DD-SEARCH", "search", "away", "search_index", "r1", 100.0)
+    watched = Watched(
+        AlertSettings(),
+        store,
+        dict,
+        frozenset({"one"}),
+        lambda: Reading({}),
+        lambda: {"one": datetime.fromtimestamp(200, UTC)},
+    )
+    tell_failures(watched, Kept(AlertState(failing={"one": failed})), (), 300.0)
+    assert load_state(store, FAILURES).state.failing == {"one": failed}
 
 
 def test_one_missing_variable_of_two_databases_is_one_message(

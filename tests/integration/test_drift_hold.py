@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from dictionary_pipeline.config.resolved import ColumnRule, ConnectionSpec, Data
 from dictionary_pipeline.drift.acks import acknowledge
 from dictionary_pipeline.drift.holding import Pending, pending
 from dictionary_pipeline.drift.reading import published_entries
+from dictionary_pipeline.drift.record import moment
 from dictionary_pipeline.errors import StoreError
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.local import LocalStore
@@ -128,6 +130,23 @@ def test_a_further_breaking_change_after_the_acknowledgement_holds_again(held: H
     held.acknowledge()
     assert held.status() == "published"
     assert held.logged() == ["column_removed", "column_removed"]
+
+
+def test_the_same_change_that_happens_again_is_not_acknowledged_by_what_was_said_of_the_first(held: Held) -> None:
+    held.change("ALTER TABLE shop DROP COLUMN note")
+    held.run()
+    held.acknowledge()
+    assert held.status() == "published"
+    held.change("ALTER TABLE shop ADD COLUMN note TEXT")
+    assert held.status() == "published"
+    detected = published_entries(held.store)[-1].detected_at
+    while moment(datetime.now(UTC)) <= detected:  # moments are told in seconds
+        time.sleep(0.1)
+    held.change("ALTER TABLE shop DROP COLUMN note")
+    assert held.status() == "held"
+    held.acknowledge()
+    assert held.status() == "published"
+    assert held.logged() == ["column_removed", "column_added", "column_removed"]
 
 
 def test_a_harmless_change_after_the_acknowledgement_does_not_hold(held: Held) -> None:

@@ -15,6 +15,7 @@ from servers.openai_stub import KEY, KEY_VARIABLE, OpenAIStub, Reply, answer, ru
 from dictionary_pipeline.config.model_settings import ModelBudget, ModelPrice
 from dictionary_pipeline.config.resolved import ConnectionSpec, DatabaseConfig
 from dictionary_pipeline.enrichment.model.batch import PENDING_KEY
+from dictionary_pipeline.enrichment.model.budget import Budget, Reservation, Usage
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.plan import plan_run
 from dictionary_pipeline.publishing.local import LocalStore
@@ -213,6 +214,41 @@ def test_an_outage_while_waiting_changes_nothing(shop: Shop, stub: OpenAIStub) -
     stub.batches.http_status = 500
     summary = shop.run(max_retries=0)
     assert (summary.exit_code, metrics(summary)["model_tables_waiting"], stub.asked) == (0, COUNT, [])
+
+
+@pytest.mark.parametrize("status", [500, 400])
+def test_an_outage_while_collecting_leaves_the_batch_for_a_later_run(shop: Shop, stub: OpenAIStub, status: int) -> None:
+    shop.run()
+    stub.batches.status, stub.batches.content_status = "completed", status
+    summary = shop.run(max_retries=0)
+    assert (summary.exit_code, metrics(summary)["model_tables_waiting"], stub.asked) == (0, COUNT, [])
+    stub.batches.content_status = 200
+    shop.run()
+    assert (set(shop.sources().values()), stub.asked, shop.is_waiting) == ({"model"}, [], False)
+
+
+def test_a_run_that_dies_while_it_settles_counts_what_was_set_aside(
+    shop: Shop, stub: OpenAIStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spent() -> int:
+        return sum(json.loads((shop.out.parent / ".state/model_budget.json").read_bytes())["days"].values())
+
+    budget = {"budget": ModelBudget(max_cost_per_month=10.0), "price": PRICE}
+    shop.run(**budget)
+    at_most = spent()
+    stub.batches.status = "completed"
+    with monkeypatch.context() as killed:
+        settle = Budget.settle
+
+        def die(budget: Budget, reserved: Reservation, used: Usage) -> None:
+            settle(budget, reserved, used)
+            raise KeyboardInterrupt
+
+        killed.setattr(Budget, "settle", die)
+        with pytest.raises(KeyboardInterrupt):
+            shop.run(**budget)
+    shop.run(**budget)
+    assert 0 < spent() < at_most
 
 
 def test_a_batch_goes_to_its_own_deployment(shop: Shop, stub: OpenAIStub) -> None:

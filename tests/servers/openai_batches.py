@@ -18,6 +18,8 @@ class Batches:
         self._complete = complete
         self.status = "in_progress"
         self.http_status = 200
+        self.content_status = 200
+        """Of requests for the answers."""
         self.files: dict[str, list[dict[str, Any]]] = {}
         self.ordered: list[dict[str, Any]] = []
         self.deleted: list[str] = []

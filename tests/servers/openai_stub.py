@@ -122,7 +122,9 @@ class OpenAIStub:
                 stub._serve(self)
 
             def do_GET(self) -> None:
-                _send(self, stub.batches.http_status, stub.batches.answer("GET", self.path, b"") or b"{}", {})
+                batches = stub.batches
+                status = batches.content_status if self.path.endswith("/content") else batches.http_status
+                _send(self, status, batches.answer("GET", self.path, b"") or b"{}", {})
 
             def do_DELETE(self) -> None:
                 _send(self, stub.batches.http_status, stub.batches.answer("DELETE", self.path, b"") or b"{}", {})

@@ -22,6 +22,7 @@ from dictionary_pipeline.enrichment.model.cache import AnswerStore
 from dictionary_pipeline.enrichment.model.client import (
     ModelClient,
     ModelUnavailable,
+    QuotaUsedUp,
     Reply,
     RequestRefused,
     as_failure,
@@ -44,6 +45,8 @@ _MOST = 50_000
 _FORMAT = 1
 _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _WINDOW: Literal["24h"] = "24h"
+_PASSING = (ModelUnavailable, QuotaUsedUp, RequestRefused)
+"""Failures of a provider that are no reason to give up a run."""
 
 Result = TypeVar("Result")
 
@@ -120,27 +123,32 @@ class BatchDesk:
             keep: Called with the key of each table and what was answered about it.
 
         Returns:
-            Whether a batch was taken in.
+            Whether a batch was taken in; also where the provider cannot be asked at the moment, it stays ordered.
+
+        Raises:
+            ConfigurationError: key, model or address are wrong.
         """
         if self.pending is None:
             return False
         try:
             found = _found(self.pending, self._settings)
-        except ModelUnavailable:
-            return False
-        if found is not None and found.status in _UNDER_WAY:
+            if found is not None and found.status in _UNDER_WAY:
+                return False
+            output = self._output(found)
+        except _PASSING:
             return False
         self._budget.adopt(self.pending.reserved)
         used = Usage()
         answers: dict[str, Answer] = {}
-        for name, reply in self._replies(found):
+        for name, reply in _replies(output):
             used += reply.usage
             for key, answer in self._read(self.pending.requests.get(name, ()), facts, reply.text):
                 answers[key] = answers.get(key, Answer()) | answer
         for key, answer in answers.items():
             keep(key, answer)
-        self._budget.settle(self.pending.reserved, used)
+        # In this order, as one that dies in between must not settle twice: what was set aside counts as spent then.
         self._store.delete([PENDING_KEY])
+        self._budget.settle(self.pending.reserved, used)
         self._tidy(self.pending.file, found)
         was_ordered = found is not None or self.pending.batch is not None
         self.pending = None
@@ -206,20 +214,13 @@ class BatchDesk:
         names = [file, *((batch.output_file_id, batch.error_file_id) if batch else ())]
         for name in filter(None, names):
             # Nothing depends on it, and what is under way is already settled.
-            with suppress(ModelUnavailable, RequestRefused):
+            with suppress(*_PASSING):
                 _call(self._settings, partial(_delete_file, name))
 
-    def _replies(self, batch: openai.types.Batch | None) -> Iterator[tuple[str, Reply]]:
-        """Each request that was answered, by its name; all others are asked as usual."""
-        output = batch.output_file_id if batch else None
-        text = _call(self._settings, lambda openai: openai.files.content(output).text) if output else None
-        for line in (text or "").splitlines():
-            try:
-                document = json.loads(line)
-                reply = reply_of(document["response"]["body"])
-                yield str(document["custom_id"]), reply
-            except (ValueError, KeyError, TypeError):  # no answer, but an error of that request
-                continue
+    def _output(self, batch: openai.types.Batch | None) -> str:
+        """The provider's file of answers; empty when there is none."""
+        name = batch.output_file_id if batch else None
+        return (_call(self._settings, lambda openai: openai.files.content(name).text) if name else None) or ""
 
     def _read(self, keys: Sequence[str], facts: Mapping[str, TableFacts], text: str) -> Iterator[tuple[str, Answer]]:
         """What was answered about each table that is still as it was."""
@@ -230,6 +231,17 @@ class BatchDesk:
             answers = Shared(tuple(whole.values())).read(text, self._guard)
         for key, answer in zip(whole, answers, strict=True):
             yield key, replace(answer, faults=())
+
+
+def _replies(output: str) -> Iterator[tuple[str, Reply]]:
+    """Each request that was answered, by its name; all others are asked as usual."""
+    for line in output.split("\n"):
+        try:
+            document = json.loads(line)
+            reply = reply_of(document["response"]["body"])
+            yield str(document["custom_id"]), reply
+        except (ValueError, KeyError, TypeError):  # no answer, but an error of that request
+            continue
 
 
 def _delete_file(name: str, client: openai.OpenAI) -> None:

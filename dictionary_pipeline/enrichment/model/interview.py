@@ -92,7 +92,7 @@ class Interviewer:
             return [self.ask(table) for table in tables]
         shared = Shared(questions)
         try:
-            reply = self._send(shared)
+            reply = self._send(shared, divisible=True)
         except (BudgetReached, RequestRefused):
             return [self.ask(table) for table in tables]
         except (ModelUnavailable, QuotaUsedUp) as error:
@@ -148,6 +148,7 @@ class Interviewer:
             return replace(answer, faults=("the answer was cut at its greatest length", *answer.faults))
         return answer
 
-    def _send(self, question: Question | Shared) -> Reply:
+    def _send(self, question: Question | Shared, *, divisible: bool = False) -> Reply:
         """One request within the budget."""
-        return self._client.ask(question, prompt_of(question, self._settings, self.meanings))
+        prompt = prompt_of(question, self._settings, self.meanings)
+        return self._client.ask(question, prompt, divisible=divisible)

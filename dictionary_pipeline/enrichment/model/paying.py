@@ -26,8 +26,11 @@ class PaidClient:
         self.limit: str | None = None
         """The limit that was reached: nothing is asked any more."""
 
-    def ask(self, question: Request, messages: Sequence[Message]) -> Reply:
+    def ask(self, question: Request, messages: Sequence[Message], *, divisible: bool = False) -> Reply:
         """Ask once.
+
+        Args:
+            divisible: Smaller requests may take this one's place, so that a limit which it exceeds is not reached yet.
 
         Raises:
             BudgetReached: the request could exceed a limit.
@@ -39,7 +42,8 @@ class PaidClient:
         try:
             reserved = self.budget.reserve(prompt_tokens(messages), most)
         except BudgetReached as reached:
-            self.limit = reached.limit
+            if not divisible:
+                self.limit = reached.limit
             raise
         used = Usage(1)
         try:

@@ -13,6 +13,8 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.+?)[ \t#]*$")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n+")
 _SLUG = re.compile(r"[^\w]+")
 _MAX_SLUG = 40
+_MAX_HEADING = 500
+"""Characters of a line that are looked at: the time that a heading takes grows with the square of its length."""
 _START = "start"
 
 Chunk = tuple[str, str]
@@ -40,7 +42,7 @@ def _sections(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     name, paragraphs, size = _START, list[str](), 0
     normal = text.replace("\r\n", "\n").replace("\r", "\n")
     for paragraph in filter(None, (part.strip("\n") for part in _PARAGRAPHS.split(normal))):
-        heading = _HEADING.match(paragraph.split("\n", 1)[0])
+        heading = _HEADING.match(paragraph[:_MAX_HEADING].split("\n", 1)[0])
         if heading and (size >= _ENOUGH or not paragraphs):
             if paragraphs:
                 yield name, paragraphs

@@ -37,8 +37,11 @@ def read_documents(settings: GraphSettings, stage: str) -> Documents:
     texts = []
     for name in sorted(paths)[:MAX_DOCUMENTS]:
         text, fault = _text(root, paths[name])
+        shown = name.encode("utf-8", "replace").decode()
+        if shown != name:
+            fault = "has a name that is not UTF-8"
         if fault:
-            problems.append(Problem(name, stage, None, f"the document {fault}", _HINT))
+            problems.append(Problem(shown, stage, None, f"the document {fault}", _HINT))
         else:
             texts.append((name, text))
     if len(paths) > MAX_DOCUMENTS:

@@ -7,6 +7,7 @@ entity counts only when its name stands in what was sent (`names.is_grounded`).
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
@@ -33,10 +34,16 @@ _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 
 def is_hostile(text: str) -> bool:
-    """Whether a text holds records of an answer format, or speaks to a model."""
-    visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
-    folded = unicodedata.normalize("NFKC", visible)
-    return bool(_RECORD.search(folded) or _ADDRESS.search(folded))
+    """Whether a text holds records of an answer format, or speaks to a model: as written, or once it is cleaned."""
+    visible = "".join(char for char in html.unescape(text) if unicodedata.category(char) != "Cf")
+    written = unicodedata.normalize("NFKC", visible)
+    return any(
+        pattern.search(form) for form in (written, _on_one_line(written)) for pattern in (_RECORD, _ADDRESS)
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return clean(_MARKS.sub(" ", text), len(text) + 1)
 
 
 def harmless(text: str, limit: int) -> str:
@@ -49,6 +56,6 @@ def harmless_lines(text: str) -> str:
     kept = []
     for paragraph in _PARAGRAPHS.split(text):
         if not is_hostile(paragraph):
-            lines = (clean(_MARKS.sub(" ", line), len(line) + 1) for line in paragraph.splitlines())
+            lines = map(_on_one_line, paragraph.splitlines())
             kept.append("\n".join(line for line in lines if line))
     return "\n\n".join(paragraph for paragraph in kept if paragraph)

@@ -30,7 +30,7 @@ from dictionary_pipeline.publishing.search.progress import (
     mark_at_work,
     save_progress,
 )
-from dictionary_pipeline.publishing.search.service import Action, SearchService, batches
+from dictionary_pipeline.publishing.search.service import Action, Refusal, SearchService, batches
 from dictionary_pipeline.publishing.search.stale import stale_entities, touches
 
 
@@ -77,6 +77,8 @@ class Push:
         self._bundle, self._settings, self._service = bundle, settings, service
         self._store, self._model, self._embedder = store, model, embedder
         self._is_marked = False
+        self._is_cache_new = False
+        self._problems: list[Problem] = []
 
     def run(self, *, full: bool = False) -> PushReport:
         """Bring indexes and documents up to date; nothing is sent that the indexes have already.
@@ -108,7 +110,7 @@ class Push:
         finally:
             if is_done or self._is_marked:
                 save_progress(self._store, progress)
-        problems = [problem for push in pushes for problem in push.problems]
+        problems = [*(problem for push in pushes for problem in push.problems), *self._problems]
         if self._embedder is not None and self._embedder.stopped:
             problems.append(self._vectors_missing(self._embedder.stopped))
         return PushReport(
@@ -134,6 +136,8 @@ class Push:
         elif self._service.index(names.column_value_store) is not None:
             found.append(Target(names.column_value_store, lambda path: False, False))  # values pushed before go
         self._ensure(query_cache_index(settings, self._model), progress)
+        # Not to be remembered: others fill it.
+        self._is_cache_new = progress.indexes.pop(names.query_cache, None) is not None
         return found
 
     def _ensure(self, wanted: Definition, progress: Progress) -> Definition:
@@ -153,21 +157,34 @@ class Push:
     def _drop_stale(self, progress: Progress) -> int:
         """Delete cached queries that touch what changed; how many."""
         index, dropped = self._settings.indexes.query_cache, 0
-        is_empty = progress.indexes.pop(index, None) is not None
         stale = stale_entities(self._bundle, progress.drift)
-        if stale.entities and not is_empty:
+        refused: list[Refusal] = []
+        if stale.entities and not self._is_cache_new:
             cached = self._service.cached_queries(index)
             found = [Action(str(query["Id"]), None) for query in cached if touches(query, stale.entities)]
             for batch in batches(found):
                 self._mark()
-                dropped += len(batch) - len(self._service.change(index, batch))
-        progress.drift = stale.drift
+                refused += self._service.change(index, batch)
+            dropped = len(found) - len(refused)
+        if refused:
+            self._problems.append(self._queries_left(refused))
+        else:
+            progress.drift = stale.drift
         return dropped
 
     def _mark(self) -> None:
         if not self._is_marked:
             mark_at_work(self._store)
             self._is_marked = True
+
+    def _queries_left(self, refused: list[Refusal]) -> Problem:
+        return Problem(
+            self._bundle.manifest.database,
+            STAGE,
+            str(refused[0].status),
+            f"the search service does not delete {len(refused)} cached queries that may be wrong by now",
+            f"Push again; if they stay, delete them from {self._settings.indexes.query_cache}.",
+        )
 
     def _vectors_missing(self, reason: str) -> Problem:
         return Problem(

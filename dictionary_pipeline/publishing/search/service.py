@@ -182,9 +182,6 @@ class SearchService:
                 failure = error
                 if error.status_code not in PASSING:
                     break
-            except ClientAuthenticationError as error:
-                failure = error
-                break
             except AzureError as error:  # not reached, or the answer was lost; every request may be repeated
                 failure = error
                 if attempt == _UNREACHED:

@@ -54,7 +54,7 @@ class ColumnReading:
 
 def read_tables(names: Sequence[str], vocabulary: Vocabulary) -> list[TableReading]:
     """Read all table names of a schema together: a word that begins half of them says nothing."""
-    split = [stems(_tail_apart(vocabulary.split(name))) for name in names]
+    split = [stems(_tail_apart(_words(name, vocabulary))) for name in names]
     first = Counter(words[0] for words in split if len(words) > 1)
     last = Counter(words[-1] for words in split if len(words) > 1)
     enough = max(4, _COMMON_WORD_SHARE * len(split))
@@ -71,6 +71,11 @@ def read_tables(names: Sequence[str], vocabulary: Vocabulary) -> list[TableReadi
     return readings
 
 
+def _words(name: str, vocabulary: Vocabulary) -> Tokens:
+    """The words of a name; one without any, such as `%`, stands for itself."""
+    return vocabulary.split(name) or (name,)
+
+
 def _tail_apart(words: Tokens) -> Tokens:
     """Take an ending such as `mas` or `hdr` from what it is run together with: `custmas`, `ordhdr`."""
     if len(words) == 1:
@@ -83,7 +88,7 @@ def _tail_apart(words: Tokens) -> Tokens:
 def read_columns(table: TableReading, names: Sequence[str], vocabulary: Vocabulary) -> list[ColumnReading]:
     """Read the column names of one table together: what begins nearly all of them is the table's prefix."""
     stripped = _without_letters(names)
-    split = [vocabulary.split(name) for name in stripped or names]
+    split = [_words(name, vocabulary) for name in stripped or names]
     prefix = None if stripped else _own_prefix(table, split)
     return [_read_column(words, prefix) for words in split]
 

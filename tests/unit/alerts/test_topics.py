@@ -73,7 +73,27 @@ def test_a_message_is_cut_at_a_line() -> None:
     text = bounded_text(message, 300)
     assert len(text) <= 300
     assert text.startswith("[risky] x\n")
-    assert text.endswith("(cut; see `data_dictionary drift`)")
+    assert text.endswith("(cut; see `data_dictionary status` and `data_dictionary drift`)")
+
+
+def test_a_long_message_lists_fewer_changes_and_still_says_what_to_do() -> None:
+    changes = [entry("type_changed", column=f"column_{n}", reason="used by app.overview " * 5) for n in range(25)]
+    [topic] = drift(*changes)
+    text = bounded_text(Message("i", "t", "drift", "new", "breaking", "x", STAMP, (), (topic.part(changes),)), 3_800)
+    assert 3_000 < len(text) <= 3_800
+    assert "app.customer.column_0\n" in text
+    assert "- and 10 more" in text
+    assert "Dictionary: " in text
+    assert "Command: data_dictionary drift ack sales --all" in text
+
+
+def test_a_failure_of_forty_databases_still_says_what_to_do() -> None:
+    [topic] = failing(*(failure(f"database_{number:02}") for number in range(40)))
+    text = bounded_text(Message("i", "t", "failure", "new", "failed", "x", STAMP, (), (topic.part(()),)), 3_800)
+    assert len(text) <= 3_800
+    assert "Cause: the server is down" in text
+    assert "Command: data_dictionary run database_00 " in text
+    assert "Run: http://dagster/runs/run-9" in text
 
 
 def test_the_document_is_strict_json() -> None:
