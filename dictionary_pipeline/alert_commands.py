@@ -28,7 +28,7 @@ def test_channels(name: str | None, project: Path | None, *, as_json: bool) -> i
     Raises:
         ConfigurationError: no channel, or none of that name, is configured.
     """
-    folder = project or find_project_folder(Path.cwd())
+    folder = find_project_folder(project or Path.cwd())
     load_env_file(folder)
     chosen = _chosen(name, folder)
     outgoing = [Outgoing(channel.name, _message(channel), (), {}) for channel in chosen]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store, shared_store
 from dictionary_pipeline.search_commands import push_after_run
 from dictionary_pipeline.stages import STAGES
-from dictionary_pipeline.terminal import complain, errors, say
+from dictionary_pipeline.terminal import complain, counted, errors, say
 from dictionary_pipeline.unexpected import unexpected
 
 _MOST_PROBLEMS = 20
@@ -107,13 +107,16 @@ def validate_configuration(project: Path | None, *, as_json: bool) -> int:
     """`validate`: all errors of all files."""
     folder = _folder(project)
     found = validate_project(folder)
+    databases = {} if found else load_project(folder).databases
+    warnings = [warning for config in databases.values() for warning in config.warnings]
     if as_json:
-        say(json.dumps({"errors": [str(error) for error in found]}))
+        say(json.dumps({"errors": [str(error) for error in found], "warnings": warnings}))
     for error in found:
         complain("error", str(error))
+    for warning in warnings:
+        complain("warning", warning)
     if not found and not as_json:
-        count = len(load_project(folder).databases)
-        say(f"{folder / 'dbt_like_configs'}: {count} database{'' if count == 1 else 's'}, no error.")
+        say(f"{folder / 'dbt_like_configs'}: {counted(len(databases), 'database')}, no error.")
     return ConfigurationError.exit_code if found else 0
 
 
@@ -142,7 +145,8 @@ def add_database(name: str, url: str | None, profile: str | None, project: Path 
         raise ConfigurationError(
             "a URL on the command line would show its password in the process list",
             where="--url",
-            fix="Put it into an environment variable or .env and pass --url env:VARIABLE.",
+            fix="Put it into .env or the environment, e.g. SHOP_URL=postgresql://... or, for a file, "
+            "SHOP_URL=sqlite:////folder/shop.db, and pass --url env:SHOP_URL.",
         )
     folder = _folder(project)
     path = write_database(folder, name, profile=profile, url_env=url.removeprefix("env:") if url else None)
@@ -221,11 +225,21 @@ def _finish(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
 
 def _one_line(summary: RunSummary) -> str:
     metrics = {key: value for report in summary.reports for key, value in report.metrics.items()}
-    withheld = f"; {metrics['columns_withheld']} columns withheld (see catalog/columns.parquet)"
+    withheld = f"; {counted(metrics['columns_withheld'], 'column')} withheld (see catalog/columns.parquet)"
     state = "complete" if summary.exit_code == 0 else f"partial, {len(summary.problems)} problems"
     state = "not published" if summary.held else state
+    proposed = int(metrics["inferred_proposed"])  # not published before somebody confirms them
+    relationships = counted(int(metrics["relationships"]) - proposed, "relationship")
     return (
-        f"{summary.database}: {state}; {metrics['tables']} tables, {metrics['views']} views, "
-        f"{metrics['relationships']} relationships{withheld if metrics['columns_withheld'] else ''}; "
-        f"{metrics['status']} at {summary.location}"
+        f"{summary.database}: {state}; {counted(metrics['tables'], 'table')}, {counted(metrics['views'], 'view')}, "
+        f"{relationships}{f' and {proposed} to confirm' if proposed else ''}"
+        f"{withheld if metrics['columns_withheld'] else ''}{_drift(metrics)}; {metrics['status']} at {summary.location}"
     )
+
+
+def _drift(metrics: Mapping[str, int | float | str | bool]) -> str:
+    """How many changes of the schema the run found, and how many of them matter."""
+    if not metrics["drift_changes"]:
+        return ""
+    found = counted(metrics["drift_changes"], "change")
+    return f"; drift: {found}, {metrics['drift_breaking']} breaking, {metrics['drift_risky']} risky"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ from dictionary_pipeline import frames, jsontext
 from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog, Identity
 from dictionary_pipeline.config.drift_settings import DriftSettings
 from dictionary_pipeline.config.loader import load_project
+from dictionary_pipeline.config.predecessor import ENGINES
 from dictionary_pipeline.config.resolved import DatabaseConfig, Selection
 from dictionary_pipeline.config.targets import resolve_target
 from dictionary_pipeline.drift.diff import Profiles, compare_catalogs
@@ -29,6 +31,7 @@ from dictionary_pipeline.publishing.previous import PreviousBundle, read_previou
 from dictionary_pipeline.renaming import rename_patch, renames_of
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.suggestions import closest
 from dictionary_pipeline.terminal import complain, say
 from dictionary_pipeline.withholding import scrub_known
 
@@ -36,6 +39,7 @@ EXIT_CODES: dict[Severity | None, int] = {None: 0, "cosmetic": 4, "safe": 4, "ri
 PARTIAL = 3
 """Exit code where nothing was found but not everything could be compared."""
 _LONGEST = 100
+_NAME = re.compile(r"[\w-]+")
 _FENCE = "~" * 8
 _MOST_PROBLEMS = 20
 _PUBLISHED = Facts(checks=False, rules=False)
@@ -191,6 +195,9 @@ def read_side(target: str, project: Path | None) -> Side:
         ours = (config for config in configured.values() if project is not None and _lies_in(config, project, folder))
         return _bundle(folder, next(ours, None))
     config = None if folder.exists() else configured.get(target)
+    near = closest(target, configured)
+    if near and config is None and not folder.exists() and _NAME.fullmatch(target) and target.lower() not in ENGINES:
+        raise ConfigurationError(f"no database is configured under the name {target!r}", fix=f"Did you mean {near!r}?")
     spec, name = (config.connection, target) if config else resolve_target(target, folder=project)
     engine = create_engine(spec)
     with engine.open() as session:

@@ -110,9 +110,9 @@ def extract_business(
             may_retry=run.may_retry,
             keep_others=bool(documents.problems),
             on_batch=lambda done, total: run.progress(GRAPH, done, total),
+            on_used=lambda used: add_run_usage(run.store, run.run_id, used),
         ),
     )
-    add_run_usage(run.store, run.run_id, readings.usage)
     return Extraction(
         graph=build_business(readings.found, units, exact, settings, guard, readings.prompt_hash, model.glossary),
         statuses=readings.statuses,

@@ -6,7 +6,6 @@ shows as dictionaries that grow old.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from dictionary_pipeline.config.schedule import period
 from dictionary_pipeline.drift.acks import acknowledged
 from dictionary_pipeline.drift.reading import published_entries
 from dictionary_pipeline.drift.record import moment
-from dictionary_pipeline.enrichment.model.budget import LEDGER_KEY
+from dictionary_pipeline.enrichment.model.budget import LEDGER_KEY, spent_by_day
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.bundle import DEFINITION_SOURCES
 from dictionary_pipeline.publishing.manifest import Manifest, read_manifest
@@ -187,7 +186,9 @@ def survey(project: Project, now: datetime) -> Fleet:
     try:
         shared = open_store(project.publish, project.folder, "")
         verified, retired = last_verified(shared), frozenset(retired_names(shared))
-        cost, failing = _cost(shared, now), delivery_failures(shared)
+        channels = {channel.name for channel in project.alerts.channels}
+        failing = tuple(failure for failure in delivery_failures(shared) if failure.channel in channels)
+        cost = _cost(shared, now)
     except DictionaryError as error:
         fault = str(error)
     broken = {item.name: item.error for item in project.invalid}
@@ -272,14 +273,11 @@ def _unacknowledged(store: Store, manifest: Manifest, now: datetime) -> tuple[in
 
 def _cost(shared: Store, now: datetime) -> float | None:
     data = shared.read(LEDGER_KEY)
-    try:
-        days = json.loads(data)["days"] if data is not None else None
-    except (ValueError, KeyError, TypeError):  # a damaged record counts as empty, as for those who spend
-        days = None
-    if days is None:
+    days = spent_by_day(data) if data is not None else {}
+    if not days:
         return None
     month = now.astimezone(UTC).strftime("%Y-%m")
-    return sum(int(spent) for day, spent in days.items() if day[:7] == month) / _MICRO
+    return sum(spent for day, spent in days.items() if day[:7] == month) / _MICRO
 
 
 def _stamp(at: datetime | None) -> str | None:

@@ -82,7 +82,9 @@ def _known_ids(folder: Path) -> pl.DataFrame | None:
         return None if data is None else frames.fit(pl.read_parquet(io.BytesIO(data)), IDS)
     except pl.exceptions.PolarsError:
         raise ConfigurationError(
-            "the id map of the merged graph is damaged", where=str(file), fix="Put a copy back, or name an empty folder."
+            "the id map of the merged graph is damaged",
+            where=str(file),
+            fix="Put a copy back, or name an empty folder.",
         ) from None
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.scalarstring import FoldedScalarString, LiteralScalarString
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
 from dictionary_pipeline.config.environment import render
 from dictionary_pipeline.config.resolved import HumanRelationship
@@ -24,6 +25,8 @@ from dictionary_pipeline.errors import ConfigurationError
 
 _LINE = 100
 _VERY_WIDE = 1_000_000
+_ONLY_QUOTED = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""Control characters and Unicode's line ends, which a folded or literal text cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +216,10 @@ def _forget(node: CommentedMap, key: str) -> None:
         meta = owner.get("meta") if isinstance(owner, CommentedMap) else None
         if isinstance(meta, CommentedMap) and key in meta:
             del meta[key]
-            if not meta and isinstance(owner, CommentedMap):
+            if not meta:
                 del owner["meta"]
+            if not owner:
+                del node["config"]
 
 
 def _mapping(node: CommentedMap, key: str, after: str | None = None) -> CommentedMap:
@@ -247,8 +252,14 @@ def _flow(values: Sequence[Any]) -> CommentedSeq:
 
 
 def _prose(text: str) -> str:
-    """A text as people would write it: one line, folded over lines, or as it is when it has lines of its own."""
+    """A text as people would write it: one line, folded over lines, or as it is when it has lines of its own.
+
+    With signs that only a quoted text can hold it stays one line, with escapes.
+    """
     text = text.strip()
+    if _ONLY_QUOTED.search(text):
+        quoted: str = DoubleQuotedScalarString(text)
+        return quoted
     if "\n" in text:
         literal: str = LiteralScalarString(text)
         return literal
@@ -282,11 +293,20 @@ def _set(node: CommentedMap, key: str, value: Any, after: str | None = None) -> 
 def _transferred(yaml: YAML, before: str, unedited: str, edited: str) -> str:
     """The edits as changes of the text as it was, whose layout the YAML library may not keep everywhere.
 
-    Where that would say something else than the library's own text, the latter is taken.
+    Where that would say something else than the library's own text, or nothing, the latter is taken.
     """
-    patched = _patched(before.splitlines(), unedited.splitlines(), edited.splitlines())
+    patched = _patched(_lines(before), _lines(unedited), _lines(edited))
     text = "\n".join(patched) + "\n"
-    return text if yaml.load(text) == yaml.load(edited) else edited
+    meant = yaml.load(edited)
+    try:
+        return text if yaml.load(text) == meant else edited
+    except YAMLError:  # lists of the file are indented in several ways
+        return edited
+
+
+def _lines(text: str) -> list[str]:
+    """`splitlines` would also split at signs within texts."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _patched(before: list[str], unedited: list[str], edited: list[str]) -> list[str]:

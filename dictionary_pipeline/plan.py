@@ -28,7 +28,7 @@ from dictionary_pipeline.sampling.plan import Action, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, withheld_of
 from dictionary_pipeline.sampling.verdicts import Judge
 from dictionary_pipeline.state import load_stage
-from dictionary_pipeline.terminal import complain, say
+from dictionary_pipeline.terminal import complain, counted, say
 from dictionary_pipeline.writing import PlannedRequests, planned_requests
 
 _MOST_ROWS = 200
@@ -75,7 +75,8 @@ class RunPlan:
 
     def lines(self) -> Iterator[str]:
         """The plan for people."""
-        yield f"{self.database} ({self.engine}): {self.tables} tables, {self.views} views, {self.columns} columns"
+        found = f"{counted(self.tables, 'table')}, {counted(self.views, 'view')}, {counted(self.columns, 'column')}"
+        yield f"{self.database} ({self.engine}): {found}"
         yield (
             f"sampling: {self.sampling_statements} statements, and {self.verification_statements_at_most} at most to "
             "verify value sets"

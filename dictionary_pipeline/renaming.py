@@ -92,15 +92,12 @@ def rename_patch(file: Path | None, renames: Sequence[Rename]) -> str:
     raw = file.read_bytes().decode("utf-8", errors="replace")
     mark = "\ufeff" if raw.startswith("\ufeff") else ""
     text = raw.removeprefix(mark)
-    try:
-        root = YAML(typ="rt").load(text)
-    except YAMLError:  # an invalid file is reported by everything that reads the configuration
-        return ""
+    root = _parsed(text)
     if not isinstance(root, CommentedMap):
         return ""
     lines = text.split("\n")
     edited = _replaced(lines, list(_edits(root, renames)))
-    if edited is None or edited == lines or YAML(typ="rt").load("\n".join(edited)) != root:
+    if edited is None or edited == lines or _parsed("\n".join(edited)) != root:
         return ""
     old, new = ([mark + content[0], *content[1:]] for content in (lines, edited))
     secret = set(_connection_lines(root, len(lines)))
@@ -109,6 +106,14 @@ def rename_patch(file: Path | None, renames: Sequence[Rename]) -> str:
         if secret.isdisjoint(_shown_lines(patch)):
             return "".join(patch)
     return ""
+
+
+def _parsed(text: str) -> Any:
+    """A YAML document; null where it is invalid, which everything that reads the configuration reports."""
+    try:
+        return YAML(typ="rt").load(text)
+    except YAMLError:
+        return None
 
 
 def _edits(root: CommentedMap, renames: Sequence[Rename]) -> Iterator[_Edit]:

@@ -37,6 +37,11 @@ def say(text: str) -> None:
             complain("warning", f"the result could not be written to stdout ({errno.errorcode.get(error.errno or 0)})")
 
 
+def counted(number: object, noun: str) -> str:
+    """`1 view`, `2 views`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def complain(kind: str, text: str) -> None:
     """Write an error, problem or warning to stderr, one line for each line of `text`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.alerts.message import Fact
@@ -168,7 +168,18 @@ def _server_label(server: str, spec: ConnectionSpec) -> str:
 
 
 def _model_label(model: ModelSettings | None) -> str:
-    return f"{model.model} at {model.base_url or model.provider}" if model else ""
+    if model is None:
+        return ""
+    return f"{model.model} at {_without_login(model.base_url) if model.base_url else model.provider}"
+
+
+def _without_login(address: str) -> str:
+    """An address without what could be a password or a key in it."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "its server"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _store_label(target: PublishTarget) -> str:

@@ -80,8 +80,8 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
     ]
     places = watched.places() if failures else {}
     topics = failure_topics(failures, places, reading.published, watched.settings.dagster_url, now)
-    # Of a database that could not be read only its model outage is unknown; the rest comes from elsewhere.
-    unknown = set(reading.unread) - {failure.database for failure in failures}
+    # Of a database that could not be read, or whose file is invalid, the model outage is unknown.
+    unknown = watched.configured - reading.published.keys() - {failure.database for failure in failures}
     came = evaluate(FAILURES, topics, watched.settings, watched.store, kept._replace(state=state), now, unknown)
     return replace(came, unread=reading.unread)
 

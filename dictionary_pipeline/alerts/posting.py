@@ -23,7 +23,7 @@ from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 
 _TEMPORARY = frozenset({408, 425, 429})
 _FIX_ADDRESS = "Check the URL in {}; `data_dictionary alert-test` tries it."
-_FIX_LATER = "Messages are sent again by themselves; `data_dictionary alert-test` tries the channel now."
+_FIX_LATER = "Alerts are sent again by themselves; `data_dictionary alert-test` tries the channel now."
 
 
 class DeliveryFailed(DictionaryError):

@@ -94,12 +94,13 @@ def drift_topics(databases: Mapping[str, Published], dagster_url: str | None, no
     """
     for name, published in sorted(databases.items()):
 
-        def step(entry: Entry) -> tuple[str, str]:
-            return entry.previous or "", entry.new or ""
+        def step(entry: Entry) -> tuple[str, str, str]:
+            # The same two states can follow each other again.
+            return entry.previous or "", entry.new or "", entry.detected_at
 
         open_entries = [entry for entry in published.entries if entry.key not in published.acknowledged]
-        for (previous, new), group in groupby(sorted(open_entries, key=step), key=step):
-            yield _drift_topic(name, published, tuple(group), jsontext.digest([previous, new]), dagster_url, now)
+        for found, group in groupby(sorted(open_entries, key=step), key=step):
+            yield _drift_topic(name, published, tuple(group), jsontext.digest(found), dagster_url, now)
 
 
 def _drift_topic(

@@ -138,10 +138,13 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _names_a_service(self) -> Search:
-        if self.endpoint is None and not os.environ.get(ENDPOINT):
+        named = os.environ.get(ENDPOINT, "").strip()
+        if self.endpoint is None and not named:
             raise mistake(
                 "does not name the service", f"Add 'endpoint: https://NAME.search.windows.net', or set {ENDPOINT}."
             )
+        if self.endpoint is None and not _ADDRESS.fullmatch(named):
+            raise mistake(f"what {ENDPOINT} holds is not the https address of a search service", _ENDPOINT_FIX)
         names = vars(_index_names(self))
         if len(set(names.values())) < len(names):
             raise mistake("two indexes have the same name", "Give each of 'indexes:' its own.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dictionary_pipeline.config.faults import did_you_mean
+from dictionary_pipeline.suggestions import closest
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
@@ -34,7 +34,8 @@ def one_of(choices: tuple[str, ...]) -> BeforeValidator:
     def check(value: Any) -> Any:
         if value not in choices:
             listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
-            raise mistake(f"must be {listed}", did_you_mean(str(value), choices, noun="choices"))
+            near = closest(str(value), choices)
+            raise mistake(f"must be {listed}", f"Did you mean {near!r}?" if near else "Choose one of them.")
         return value
 
     return BeforeValidator(check)

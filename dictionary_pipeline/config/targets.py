@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from dictionary_pipeline.config.environment import load_env_file, variable
-from dictionary_pipeline.config.faults import did_you_mean
 from dictionary_pipeline.config.loader import CONFIG_FOLDER, project_profiles
 from dictionary_pipeline.config.predecessor import ENGINES, predecessor_connection
 from dictionary_pipeline.config.profiles import Profiles
@@ -15,6 +14,7 @@ from dictionary_pipeline.config.resolved import ConnectionSpec
 from dictionary_pipeline.config.urls import default_name, spec_from_url
 from dictionary_pipeline.config.yamlfile import user_path
 from dictionary_pipeline.errors import ConfigurationError, ConnectionFailed, NotADatabase
+from dictionary_pipeline.suggestions import closest
 
 PROFILES_DIR_VARIABLE = "DBT_PROFILES_DIR"
 """dbt's own: the folder of `profiles.yml` outside a project of ours."""
@@ -124,7 +124,6 @@ def _unknown(text: str, origin: str) -> ConfigurationError:
     looks_like_path = bool(re.search(r"[/\\.]", text))
     if looks_like_path:
         return ConfigurationError(f"there is no file {text!r}", where=origin, fix=f"TARGET is {_KINDS}.")
-    fix = did_you_mean(text, ENGINES, noun="engines")
-    return ConfigurationError(
-        f"{text!r} is neither an engine nor a file", where=origin, fix=f"{fix} TARGET is {_KINDS}."
-    )
+    near = closest(text, ENGINES)
+    fix = f"{f'Did you mean {near!r}? ' if near else ''}TARGET is {_KINDS}."
+    return ConfigurationError(f"{text!r} is neither an engine nor a file", where=origin, fix=fix)

@@ -153,7 +153,7 @@ def _split(url: str, origin: str) -> _Parts:
         raise ConfigurationError(
             "this is not a database URL",
             where=origin,
-            fix="Write it like postgresql://user:password@host:5432/database.",
+            fix="Write it like postgresql://user:password@host:5432/database, a file like sqlite:////folder/file.db.",
         )
     rest, _, query_text = rest.partition("?")
     authority, _, path = rest.partition("/")

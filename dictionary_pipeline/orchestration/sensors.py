@@ -17,6 +17,8 @@ from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.retiring import retire
 
 _TICKS_BEFORE_REMOVAL = 2
+_FEWEST_LOST = 3
+"""Fewer files may well be removed together."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class RegistryPlan:
     newly_invalid: tuple[str, ...]
     """Names whose error was not logged before."""
     cursor: RegistryCursor
+    is_emptied: bool = False
+    """Every file of several is gone at once: rather a folder that is not mounted than a decision."""
 
 
 def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor) -> RegistryPlan:
@@ -59,7 +63,8 @@ def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor
     absent = {
         name: cursor.absent.get(name, 0) + 1 for name in sorted(partitions - set(project.databases) - set(invalid))
     }
-    remove = tuple(name for name, ticks in absent.items() if ticks >= _TICKS_BEFORE_REMOVAL)
+    is_emptied = len(absent) >= _FEWEST_LOST and not project.databases and not invalid
+    remove = () if is_emptied else tuple(name for name, ticks in absent.items() if ticks >= _TICKS_BEFORE_REMOVAL)
     return RegistryPlan(
         add=tuple(sorted(set(project.databases) - partitions)),
         remove=remove,
@@ -67,6 +72,7 @@ def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor
         cursor=RegistryCursor(
             cursor.tick + 1, {name: ticks for name, ticks in absent.items() if name not in remove}, invalid
         ),
+        is_emptied=is_emptied,
     )
 
 
@@ -124,6 +130,11 @@ def _retired(project: Project, name: str, context: dg.SensorEvaluationContext) -
 
 
 def _skip_reason(plan: RegistryPlan) -> str:
+    if plan.is_emptied:
+        return (
+            f"None of the {len(plan.cursor.absent)} database files is there any more, so nothing is retired. "
+            "Mount or restore dbt_like_configs/databases, or run `data_dictionary retire NAME` for each."
+        )
     if plan.cursor.reported:
         return "; ".join(f"database {name}: {error}" for name, error in sorted(plan.cursor.reported.items()))[:2_000]
     return "No new database file."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from dictionary_pipeline import jsontext
@@ -152,6 +153,8 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         raise TypeError("files")
     if any(not isinstance(document[name], str) for name in ("database", "engine", "run_id", "published_at")):
         raise TypeError("texts")
+    if datetime.fromisoformat(document["published_at"]).tzinfo is None:
+        raise ValueError("published_at")
     held = document.get("pending")
     return Manifest(
         database=document["database"],

@@ -49,12 +49,14 @@ class _Mirrored:
     plain: tuple[str, ...] | None = None
     """Folders that were mirrored; null: all."""
     at: datetime | None = field(default=None, compare=False)
-    """When this was written, where the store tells it."""
+    """When plain files were last known to be ours, where the store tells it: before `pending` were begun."""
 
     def to_bytes(self) -> bytes:
         document: dict[str, object] = {"manifest": self.shown, "pending": list(self.pending)}
         if self.plain is not None:
             document["plain"] = list(self.plain)
+        if self.pending and self.at is not None:
+            document["since"] = self.at.isoformat()
         return jsontext.pretty(document).encode()
 
 
@@ -128,7 +130,7 @@ def _mirror_once(
     if not work.stale and not work.dropped and state == _Mirrored(current.sha256, plain=plain):
         return MirrorResult(0, 0)
     pending = tuple(sha for sha in state.pending if sha != current.sha256)
-    store.write(MIRRORED_KEY, _Mirrored(state.shown, (*pending, current.sha256), plain).to_bytes())
+    store.write(MIRRORED_KEY, _Mirrored(state.shown, (*pending, current.sha256), plain, state.at).to_bytes())
     # Deletions first: where case is ignored, the dropped `T.json` may be the new `t.json`.
     store.delete(work.dropped)
     left = work.stale
@@ -169,7 +171,8 @@ def _read_state(store: Store) -> _Mirrored:
         document = json.loads(found.data if found else b"{}")
         plain = document.get("plain")
         folders = None if plain is None else tuple(plain)
-        at = found.modified if found else None
+        since = document.get("since")
+        at = datetime.fromisoformat(since) if since else found.modified if found else None
         state = _Mirrored(document.get("manifest"), tuple(document.get("pending", ())), folders, at)
     except (ValueError, AttributeError, TypeError):  # unreadable state is lost state
         return _Mirrored()

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from servers.webhook_receiver import WebhookReceiver, running_receiver
-from unit.alerts.alerting import NOW, drift, entry, settings
+from unit.alerts.alerting import NOW, STAMP, drift, entry, settings
 
 from dictionary_pipeline.alerts.evaluation import Evaluated, evaluate, load
+from dictionary_pipeline.alerts.failures import Watched, start, tell_failures
 from dictionary_pipeline.alerts.reachability import REACHABILITY_KEY, Silence, note_probes, read_reachability
+from dictionary_pipeline.alerts.reading import Reading
 from dictionary_pipeline.alerts.state import DRIFT, load_state
+from dictionary_pipeline.alerts.topics import Published
 from dictionary_pipeline.errors import StoreError
 from dictionary_pipeline.publishing.local import LocalStore
 
@@ -108,3 +111,16 @@ def test_probes_are_noted_only_when_something_changed(store: LocalStore) -> None
     assert read_reachability(store).back == {"a": NOW + 120}
     store.write(REACHABILITY_KEY, b"[]")
     assert read_reachability(store).down == {}
+
+
+def test_a_file_that_became_invalid_ends_no_failure(store: LocalStore, receiver: WebhookReceiver) -> None:
+    def tick(reading: Reading, now: float) -> None:
+        watched = Watched(settings(group_seconds=0), store, dict, frozenset({"a"}), lambda: reading, dict)
+        tell_failures(watched, start(watched, None), (), now)
+
+    away, well = (Reading({"a": Published(STAMP, model_outage=outage)}) for outage in ("the model is away", None))
+    tick(away, NOW)
+    tick(Reading({}), NOW + 60)
+    assert [item.document["event"] for item in receiver.received] == ["failure"]
+    tick(well, NOW + 120)
+    assert [item.document["event"] for item in receiver.received] == ["failure", "recovery"]

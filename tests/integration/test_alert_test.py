@@ -81,3 +81,11 @@ def test_what_is_not_configured_is_a_configuration_error(
         (project / "dbt_like_configs" / "project.yml").write_text("{}\n")
     assert call(project, *words) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_project_is_found_from_a_folder_inside_and_a_missing_one_is_named(
+    project: Path, receiver: WebhookReceiver, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(project / "dbt_like_configs", "ops") == 0
+    assert call(Path(tmp_path.anchor) / "missing", "ops") == 2
+    assert "holds dbt_like_configs/" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from graph_scenarios import FOLDER, SCENARIOS, make_project
@@ -14,6 +15,7 @@ from servers.openai_stub import KEY, KEY_VARIABLE, Asked, OpenAIStub, Reply, ans
 
 from dictionary_pipeline.config.loader import load_project
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable
+from dictionary_pipeline.enrichment.model.paying import run_usage
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.extraction.model import SQL_TYPES
 from dictionary_pipeline.pipeline import RunSummary, run_database
@@ -22,6 +24,7 @@ from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.report import Check
 from dictionary_pipeline.run import RunOptions, open_run
 from dictionary_pipeline.stages import STAGES
+from dictionary_pipeline.verified import verifications
 
 Records = Mapping[str, Mapping[str, list[list[Any]]]]
 EXTRAS = {
@@ -341,6 +344,20 @@ def test_an_outage_is_left_to_a_caller_who_repeats_the_run(tmp_path: Path, stub:
             STAGES[4].run(run)
 
 
+def test_what_was_used_before_an_outage_counts_for_the_repeated_run(tmp_path: Path, stub: OpenAIStub) -> None:
+    project = Project("deliveries", tmp_path, stub)
+    project.configure(graph={"format": "delimited"})
+    stub.script = lambda asked: Reply(status=503) if len(extractions(stub)) > 1 else Reply(content="<|COMPLETE|>")
+    config = load_project(tmp_path).databases["deliveries"]
+    with open_run(config, LocalStore(project.out), run_id="r", may_retry=True) as run:
+        for stage in STAGES[:4]:
+            stage.run(run)
+        before = run_usage(run.store, "r").requests
+        with pytest.raises(ModelUnavailable):
+            STAGES[4].run(run)
+        assert run_usage(run.store, "r").requests - before == len(extractions(stub)) == 4
+
+
 def test_wrong_credentials_end_the_run_as_a_configuration_error(tmp_path: Path, stub: OpenAIStub) -> None:
     project = Project("order", tmp_path, stub)
     stub.script = lambda asked: Reply(status=401) if asked.units else None
@@ -415,3 +432,67 @@ def test_documents_that_cannot_be_read_are_problems(tmp_path: Path, stub: OpenAI
     ]
     assert any("nothing/*.md" in warning for warning in summary.warnings)
     assert "plans" not in stub.bodies
+
+
+def test_texts_that_were_not_asked_about_to_the_end_wait_for_the_next_run(tmp_path: Path, stub: OpenAIStub) -> None:
+    project = Project("order", tmp_path, stub)
+    stub.script = in_json(load("order", "replies.json"))
+    project.run(graph={"entities": False})
+    summary = project.run(model={"max_requests": 1}, graph={"max_gleanings": 1})
+    assert len(extractions(stub)) == 1
+    assert report(summary).metrics["texts_skipped_budget"] == 0
+    assert "2 texts are read by a later run" in check(summary, "model_budget_sufficed").description
+    assert not verifications(LocalStore(project.out.parent))["order"].settled
+    project.run(graph={"max_gleanings": 1})
+    assert len(extractions(stub)) == 2
+    assert verifications(LocalStore(project.out.parent))["order"].settled
+
+
+def test_switched_off_entities_go_and_come_back_under_the_same_ids_unasked(tmp_path: Path, stub: OpenAIStub) -> None:
+    project = Project("order", tmp_path, stub)
+    stub.script = in_json(load("order", "replies.json"))
+    project.run()
+    entities, ids = project.entities(), project.frame("ids")
+    project.run(graph={"entities": False})
+    assert project.entities() == {}
+    assert project.frame("ids").equals(ids)
+    project.run()
+    assert project.entities() == entities
+    assert project.frame("ids").equals(ids)
+    assert extractions(stub) == []
+
+
+def test_an_entity_that_is_a_value_of_a_column_withheld_later_leaves_the_id_map_too(
+    tmp_path: Path, stub: OpenAIStub
+) -> None:
+    project = Project("deliveries", tmp_path, stub)
+    with duckdb.connect(str(tmp_path / "deliveries.duckdb")) as database:
+        database.execute("""UPDATE "Delivery" SET "Remark" = 'Alexandra Papadopoulos'""")
+    text = "# Vans\n\nAlexandra Papadopoulos drives for Polar Haul.\n"
+    (tmp_path / "documents" / "vans.md").write_text(text, encoding="utf-8")
+    entities = [["Alexandra Papadopoulos", "PERSON", "She drives."], ["Polar Haul", "ORGANIZATION", "A haulier."]]
+    edges = [["Alexandra Papadopoulos", "Polar Haul", "PART_OF", "She drives for it.", 5]]
+    stub.script = in_json({"documents/vans.md": {"entities": entities, "relationships": edges}})
+    assert project.run().exit_code == 0
+    ids = project.frame("ids")
+    assert ids["key"].str.contains("PAPADOPOULOS").sum() == 2
+    file = tmp_path / "dbt_like_configs" / "databases" / "deliveries.yml"
+    file.write_text(file.read_text() + "privacy: {withhold: [Delivery.Remark]}\n", encoding="utf-8")
+    summary = project.run()
+    assert summary.error is None
+    assert "POLAR HAUL" in project.entities()
+    left = project.frame("ids")
+    assert not left["key"].str.contains("(?i)papadopoulos").any()
+    gone = ids.filter(pl.col("key").str.contains("PAPADOPOULOS"))
+    assert set(gone.select("kind", "human_readable_id").rows()) <= set(left.select("kind", "human_readable_id").rows())
+    assert ids.join(gone, on="id", how="anti").join(left, on=ids.columns, how="anti").is_empty()
+
+
+def test_what_was_published_is_no_document(tmp_path: Path, stub: OpenAIStub) -> None:
+    project = Project("deliveries", tmp_path, stub)
+    stub.script = in_json(load("deliveries", "replies.json"))
+    everything = {"documents": ["**/*.md", "**/*.txt"]}
+    project.run(graph=everything)
+    assert "documents/vans.md" in units_asked(stub)
+    project.run(graph=everything)
+    assert units_asked(stub) == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from system.projects import add_sqlite_database, write_project
 
+from dictionary_pipeline.alerts.state import FAILURES, AlertState, Record, RecordKey, save_state
 from dictionary_pipeline.cli import main
 from dictionary_pipeline.config.loader import load_project
 from dictionary_pipeline.drift.acks import acknowledge
@@ -157,8 +158,21 @@ def test_spending_of_the_month_is_told_as_far_as_runs_recorded_it(project: Path,
     LocalStore(project / "published").write(LEDGER_KEY, json.dumps({"days": days}).encode())
     assert status(run)["cost_this_month"] == 1.25
     assert "all databases: 1.25" in run("status")[1]
-    LocalStore(project / "published").write(LEDGER_KEY, b"[]")
-    assert status(run)["cost_this_month"] is None
+    for damaged in (b"[]", b'{"days": []}', b'{"days": {"2026-11-01": "much"}}'):
+        LocalStore(project / "published").write(LEDGER_KEY, damaged)
+        assert fleet(project).cost_this_month is None
+
+
+def test_a_channel_that_is_no_longer_configured_is_not_told_as_failing(project: Path, run: Run) -> None:
+    store, key = LocalStore(project / "published"), RecordKey("topic", "ops")
+    record = Record(*key, "failure", "x", ("x",), 1.0, attempts=3, error="HTTP 404")
+    save_state(store, FAILURES, AlertState({key: record}), None)
+    file = project / "dbt_like_configs" / "project.yml"
+    before = file.read_text() if file.exists() else ""
+    file.write_text(before + "alerts: {channels: {ops: {type: slack, url_env: HOOK_URL}}}\n")
+    assert [failure.channel for failure in fleet(project).failing_alerts] == ["ops"]
+    file.write_text(before)
+    assert fleet(project).failing_alerts == ()
 
 
 def test_two_hundred_databases_are_surveyed(project: Path, run: Run) -> None:

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from dictionary_pipeline.cli import main
+from dictionary_pipeline.publishing.local import LocalStore
+from dictionary_pipeline.publishing.store import Content
 
 _SCRIPT = """
 create table customers (id integer primary key, email text, city text);
@@ -106,3 +108,35 @@ def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
 
     assert run("merge-graph", str(one), "-o", str(tmp_path / "one")) == 2
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["out", "shop.sqlite"]
+
+
+def test_the_graph_of_a_published_bundle_is_not_written_to(tmp_path: Path) -> None:
+    graph = published(tmp_path / "one")
+    before = texts_of(graph)
+
+    assert run("merge-graph", str(graph.parent), "-o", str(graph)) == 2
+    assert texts_of(graph) == before
+
+
+def test_a_merge_that_died_goes_on_with_the_same_ids_and_a_damaged_id_map_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, merged = str(published(tmp_path / "one").parent), tmp_path / "merged"
+    write = LocalStore.write
+
+    def dying(store: LocalStore, key: str, content: Content) -> None:
+        if key == "graph.graphml":
+            raise KeyboardInterrupt
+        write(store, key, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalStore, "write", dying)
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            main(["merge-graph", bundle, "-o", str(merged)])
+    ids = pl.read_parquet(merged / "ids.parquet")
+
+    assert run("merge-graph", bundle, "-o", str(merged)) == 0
+    assert pl.read_parquet(merged / "ids.parquet").equals(ids)
+    (merged / "ids.parquet").write_bytes(b"PAR1")
+    assert run("merge-graph", bundle, "-o", str(merged)) == 2
+    assert "the id map of the merged graph is damaged" in capsys.readouterr().err

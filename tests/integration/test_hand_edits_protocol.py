@@ -109,6 +109,27 @@ def test_on_azure_an_edit_is_kept_when_its_file_is_to_be_rewritten_and_can_be_im
     assert (file.text.encode(), (file.base or "").encode()) == (EDITED, before)
 
 
+def _die(*_: object) -> None:
+    raise PowerCut
+
+
+def test_on_azure_an_edit_survives_a_kill_before_its_file_is_rewritten(
+    azurite: AzuriteServer, container: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = make_bundle(tmp_path, ["a", "b"], "old"), make_bundle(tmp_path, ["a", "b"], "new")
+    store = open_on(azurite, container, "shop")
+    put_on_azure(store, old)
+    time.sleep(1.1)
+    store.write(FILE, EDITED)
+    with monkeypatch.context() as killed:
+        killed.setattr(type(store), "write_untouched", _die)
+        with pytest.raises(PowerCut):
+            put_on_azure(store, new, at=1)
+    assert put_on_azure(store, new, at=2).hand_edited == (FILE,)
+    assert_shows(store, new)
+    assert store.read(KEPT + FILE) == EDITED
+
+
 def test_on_azure_looking_for_edits_takes_one_listing_of_each_folder(
     azurite: AzuriteServer, container: str, tmp_path: Path
 ) -> None:

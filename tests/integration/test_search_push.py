@@ -354,6 +354,32 @@ def test_drift_drops_the_cached_queries_that_touch_what_changed(shop: Shop, caps
     assert "q1" in shop.stub.documents[CACHE] and shop.stub.sent == []
 
 
+def test_a_cached_query_that_cannot_be_deleted_is_named_and_tried_again(shop: Shop, capsys: Output) -> None:
+    shop.push()
+    query = cached("q1", "SELECT city FROM main.customer", "main.customer")
+    shop.stub.documents[CACHE] = {query["Id"]: query}
+    shop.sql("shop", "ALTER TABLE customer DROP COLUMN segment")
+    shop.refresh()
+    shop.stub.document_faults[query["Id"]] = [400]
+    capsys.readouterr()
+    assert shop.push() == 3
+    assert "does not delete 1 cached queries that may be wrong by now" in " ".join(capsys.readouterr().err.split())
+    assert shop.push() == 0
+    assert shop.stub.documents[CACHE] == {}
+
+
+def test_a_cache_that_was_filled_after_a_push_had_failed_is_looked_through(shop: Shop) -> None:
+    shop.stub.script = lambda call: Answer(503) if call.documents and call.index == VALUES else None
+    assert shop.push() == 1
+    shop.stub.script = lambda call: None
+    query = cached("q1", "SELECT city FROM main.customer", "main.customer")
+    shop.stub.documents[CACHE] = {query["Id"]: query}
+    shop.sql("shop", "ALTER TABLE customer DROP COLUMN segment")
+    shop.refresh()
+    assert shop.push() == 0
+    assert shop.stub.documents[CACHE] == {}
+
+
 def test_a_newly_withheld_column_disappears_from_index_and_cached_samples(shop: Shop) -> None:
     shop.push()
     shop.stub.documents[CACHE] = {

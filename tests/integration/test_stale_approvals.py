@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -145,6 +146,21 @@ def test_approving_everything_does_not_renew_it_unseen(run: Run, tmp_path: Path)
     assert yaml(tmp_path).read_text() == before
     assert run("approve", "shop", "main.region")[0] == 0
     assert "approved text" not in run("run")[2]
+
+
+def test_review_works_on_what_a_run_left_that_died_behind_its_first_stage(run: Run, tmp_path: Path) -> None:
+    run("run")
+    stages = tmp_path / "published/shop/.state/stages"
+    shutil.copytree(stages, tmp_path / "before", ignore=shutil.ignore_patterns("schema_snapshot*"))
+    change("DROP TABLE visit; ALTER TABLE shop DROP COLUMN city")
+    run("run")
+    shutil.copytree(tmp_path / "before", stages, dirs_exist_ok=True)
+    assert run("review", "shop")[0] == 0
+    assert {(draft["table"], draft["column"]) for draft in drafts(run)} == {
+        ("shop", None),
+        ("shop", "shop_id"),
+        ("shop", "region_id"),
+    }
 
 
 def test_an_approval_without_a_hash_is_left_alone(run: Run, tmp_path: Path) -> None:

@@ -145,6 +145,32 @@ def test_a_dash_without_indentation_and_meta_below_config_are_kept(file: Path) -
     )
 
 
+@pytest.mark.parametrize("sign", ["\x07", "\x85", "\u2028", "\ufeff"])
+@pytest.mark.parametrize("rest", ["\nsecond line", " long enough to be folded" * 6])
+def test_signs_that_yaml_takes_only_quoted_are_kept(file: Path, sign: str, rest: str) -> None:
+    write(file, HumanEdit("main", "Orders", description=f"a{sign}b{rest}"))
+    (source,) = read_yaml(file, folder=file.parent).data["sources"]
+    assert source["tables"][1]["description"] == f"a{sign}b{rest}"
+
+
+def test_lists_may_be_indented_in_several_ways(file: Path) -> None:
+    file.write_text(
+        "sources:\n- name: main  # ours\n  tables:\n  - name: t\n    meta:\n      rejected:\n        - h1  # why\n"
+    )
+    write(file, HumanEdit("main", "t", rejected=("h2",)))
+    (source,) = read_yaml(file, folder=file.parent).data["sources"]
+    assert source["tables"] == [{"name": "t", "meta": {"rejected": ["h1", "h2"]}}]
+    assert ("# ours" in file.read_text(), "# why" in file.read_text()) == (True, True)
+
+
+def test_a_config_that_held_an_approval_only_goes_with_it(file: Path) -> None:
+    start = "sources:\n- name: main\n  tables:\n  - name: t\n"
+    held = "    config:  # dbt\n      meta:\n# why\n        approved_from: model\n        approved_for: s0123456789a\n"
+    file.write_text(f"{start}{held}# the end\n  - name: u\n")
+    write(file, HumanEdit("main", "t", description="Mine."))
+    assert file.read_text() == f"{start}    description: Mine.\n# the end\n  - name: u\n"
+
+
 def test_a_schema_from_a_variable_is_the_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCHEMA", "main")
     text = "sources:\n  - name: x\n    schema: \"{{ env_var('SCHEMA') }}\"\n    tables:\n      - name: t\n"

@@ -149,3 +149,8 @@ def test_the_lines_around_a_change_never_show_the_connection(project: Path, betw
     assert bool(patch) == proposed
     if proposed:
         assert applied(project, patch) == text.replace("customer.email", "customer.email_address")
+
+
+@pytest.mark.parametrize("name", ["e\x07mail", "\ufffe"])
+def test_a_new_name_that_no_yaml_file_can_hold_proposes_nothing(project: Path, name: str) -> None:
+    assert rename_patch(write(project), [Rename("s", "customer", "email", name)]) == ""

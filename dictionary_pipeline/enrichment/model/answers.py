@@ -182,13 +182,13 @@ class _Rules:
         return self._samples
 
     def _input(self) -> str:
-        """Names, comments, declared values and SQL: what a definition may repeat."""
+        """Names, types, comments, declared values and SQL: what a definition may repeat."""
         if self._known is None:
             facts = self._facts
             parts: list[str | None] = [facts.schema, facts.table, facts.comment, facts.human, facts.entity_name]
             parts += [facts.view_sql, *facts.children, *(part for p in facts.parents for part in p.table)]
             for column in facts.columns:
-                parts += [column.name, column.known, *column.values]
+                parts += [column.name, column.data_type, column.known, *column.values]
             self._known = "\n".join(part for part in parts if part).casefold()
         return self._known
 

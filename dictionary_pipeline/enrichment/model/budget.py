@@ -113,7 +113,7 @@ class Ledger:
     def _change(self, day: str, amount: int, limits: ModelBudget) -> None:
         for _ in range(_CONFLICTS):
             current = self._store.read_versioned(LEDGER_KEY)
-            days = _days(current.data) if current else {}
+            days = spent_by_day(current.data) if current else {}
             month = sum(spent for other, spent in days.items() if other[:7] == day[:7])
             _require(days.get(day, 0) + amount, limits.max_cost_per_day, "max_cost_per_day")
             _require(month + amount, limits.max_cost_per_month, "max_cost_per_month")
@@ -130,8 +130,8 @@ class Ledger:
         )
 
 
-def _days(data: bytes) -> dict[str, int]:
-    """Spending by day; a damaged record counts as empty rather than stopping every run for good."""
+def spent_by_day(data: bytes) -> dict[str, int]:
+    """Spending by day in millionths; a damaged record counts as empty rather than stopping every run for good."""
     try:
         days = json.loads(data)["days"]
         return {str(day): int(spent) for day, spent in days.items()}

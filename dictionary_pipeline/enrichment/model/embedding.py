@@ -12,13 +12,12 @@ from dictionary_pipeline.config.model_settings import ModelPrice, ModelSettings
 from dictionary_pipeline.enrichment.model.budget import Budget, BudgetReached, Ledger, LedgerStore, Usage
 from dictionary_pipeline.enrichment.model.cache import AnswerStore
 from dictionary_pipeline.enrichment.model.client import as_failure, connected
+from dictionary_pipeline.enrichment.model.texts import estimated_tokens
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 
 FOLDER = ".state/embeddings"
 _BATCH = 16
 """Texts of a request: the least that any deployment takes."""
-_CHARS_PER_TOKEN = 3
-"""Cautious: a reservation must not be less than what is used."""
 _WHERE = "the embedding model"
 Vector = list[float]
 
@@ -72,9 +71,8 @@ class Embedder:
 
     def _ask(self, texts: Sequence[str]) -> list[Vector]:
         """One request; nothing when it must not or cannot be made."""
-        expected = sum(len(text) // _CHARS_PER_TOKEN + 1 for text in texts)
         try:
-            reserved = self._budget.reserve(expected, 0)
+            reserved = self._budget.reserve(sum(map(estimated_tokens, texts)), 0)
         except BudgetReached as limit:
             self.stopped = f"the limit {limit.limit} of 'model:' is reached"
             return []

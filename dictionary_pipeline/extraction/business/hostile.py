@@ -37,9 +37,7 @@ def is_hostile(text: str) -> bool:
     """Whether a text holds records of an answer format, or speaks to a model: as written, or once it is cleaned."""
     visible = "".join(char for char in html.unescape(text) if unicodedata.category(char) != "Cf")
     written = unicodedata.normalize("NFKC", visible)
-    return any(
-        pattern.search(form) for form in (written, _on_one_line(written)) for pattern in (_RECORD, _ADDRESS)
-    )
+    return any(pattern.search(form) for form in (written, _on_one_line(written)) for pattern in (_RECORD, _ADDRESS))
 
 
 def _on_one_line(text: str) -> str:

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import polars as pl
 
+from dictionary_pipeline.extraction.business.names import title_of
 from dictionary_pipeline.naming import words
 
 _NOUNS = {"SQLTABLE": "table", "SQLVIEW": "view", "SQLCOLUMN": "column"}
@@ -48,7 +49,7 @@ class Objects:
     def is_object(self, name: str) -> bool:
         """Whether a name is one of the database rather than of the business: qualified, or an identifier."""
         folded = _fold(name.strip())
-        return folded in self._folded or folded in self._identifiers
+        return folded in self._folded or folded in self._identifiers or title_of(name) in self._labels
 
 
 def _fold(name: str) -> str:

@@ -50,6 +50,8 @@ class Terms:
     """Keep records of units that are not given: some could not be read."""
     on_batch: Callable[[int, int], None] = lambda done, total: None
     """Called with (done, total) for each request's texts."""
+    on_used: Callable[[Usage], None] = lambda used: None
+    """Called once with what was used, also when reading ends by an error."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,12 @@ class _Reader:
         client = PaidClient(terms.model, budget)
         interview = Interview(client, self._prompts)
         asked = list(batches(self.stale, terms.settings))
-        for done, outcome in enumerate(self._ask_all(interview, asked), start=1):
-            self._take(outcome)
-            terms.on_batch(done, len(asked))
+        try:
+            for done, outcome in enumerate(self._ask_all(interview, asked), start=1):
+                self._take(outcome)
+                terms.on_batch(done, len(asked))
+        finally:
+            terms.on_used(budget.used)
         is_outage = interview.stop is not None or self._answered == 0
         if terms.may_retry and is_outage and isinstance(self._failure, ModelUnavailable):
             raise self._failure

@@ -67,7 +67,7 @@ def read_tables(names: Sequence[str], vocabulary: Vocabulary) -> list[TableReadi
             thing.pop(0)
         while len(thing) > 1 and (thing[-1] in TABLE_NOISE or thing[-1] in common_last):
             thing.pop()
-        readings.append(TableReading(words, tuple(thing) or ("",)))
+        readings.append(TableReading(words, tuple(thing)))
     return readings
 
 

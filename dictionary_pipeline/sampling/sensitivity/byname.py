@@ -80,7 +80,8 @@ def _all_signals(situation: Situation) -> tuple[Signal, ...]:
         is_public = table.speaks_of("PUBLIC_ROLE")
         return (*reading.signals, Signal("PERSON", "name", strong=not is_public))
     if comment and not reading.signals and not reading.harmless:
-        return read_comment(comment)
+        is_key = reading.words[-1:] == ("id",)  # numbers, but no amounts: `department_id`, "Pays the wage."
+        return tuple(signal for signal in read_comment(comment) if not (is_key and signal.category == "SALARY"))
     return reading.signals
 
 

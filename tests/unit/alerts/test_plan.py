@@ -28,6 +28,15 @@ def test_two_change_sets_are_two_messages() -> None:
     assert len(told.tick(drift(entry(), entry(previous="f2", new="f3")), NOW)) == 2
 
 
+def test_a_change_that_happens_again_is_told_again() -> None:
+    told = Told(settings())
+    first, undone = entry(), entry("column_added", "safe", previous="f2", new="f1", detected_at="2026-05-28T20:25:00Z")
+    assert len(told.tick(drift(first), NOW)) == 1
+    assert told.tick(drift(first, undone), NOW + HOUR) == []
+    again = entry(detected_at="2026-05-28T20:30:00Z")
+    assert told.tick(drift(first, undone, again), NOW + 2 * HOUR) == ["new [breaking] sales: 1 breaking schema change"]
+
+
 @pytest.mark.parametrize("severity", ["safe", "cosmetic"])
 def test_what_breaks_nothing_is_not_told_unless_asked(severity: str) -> None:
     topics = drift(entry("comment_changed", severity))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dictionary_pipeline.alerts.causes import Place, cause_of, failure_topics, place_of
 from dictionary_pipeline.alerts.message import Message, bounded_text, clean, message_document, text_lines
 from dictionary_pipeline.alerts.topics import Published, age, drift_topics, served
@@ -105,6 +107,12 @@ def test_the_document_is_strict_json() -> None:
 def connected(name: str, **options: object) -> DatabaseConfig:
     spec = ConnectionSpec("postgres", {"host": "db1", "user": "reader", "dbname": name, **options})
     return DatabaseConfig(name, spec, model=ModelSettings("compatible", "m", base_url="http://model/v1"))
+
+
+def test_a_login_in_the_address_of_a_model_is_not_told() -> None:
+    config = connected("sales")
+    told = replace(config, model=ModelSettings("compatible", "m", base_url="https://u:canary@gate:8443/v1?key=canary"))
+    assert place_of(told).model == "m at https://gate:8443/v1"
 
 
 def test_servers_on_one_host_are_told_apart_by_their_port() -> None:

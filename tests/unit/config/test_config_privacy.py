@@ -35,7 +35,7 @@ def test_a_databases_decisions_come_before_the_projects(project: ProjectFolder) 
     ("privacy", "expected"),
     [
         ("{default: deny}", "privacy.default: must be withhold, mask or allow."),
-        ("{default: hide}", "privacy.default: must be withhold, mask or allow."),
+        ("{default: hide}", "privacy.default: must be withhold, mask or allow. Choose one of them."),
         ("{columns: [{match: a, treat: maks}]}", "must be deny, withhold, mask or allow. Did you mean 'mask'?"),
         ("{columns: [{match: a}]}", "treat: is required."),
         ("{categories: {EMAIL_ADDRESS: deny}}", "must be withhold, mask or allow."),

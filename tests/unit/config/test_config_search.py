@@ -109,6 +109,14 @@ def test_a_mistake_is_reported_with_its_line_and_repair(project: ProjectFolder, 
     assert "secret" not in error
 
 
+@pytest.mark.parametrize("address", ["http://acc.search.windows.net", "  ", f"{URL}?api-key=secret"])
+def test_an_address_from_the_environment_must_be_one_too(project: ProjectFolder, address: str) -> None:
+    os.environ[ENDPOINT] = address
+    project.write("project.yml", "search: {suffix: dev}")
+    (error,) = project.errors()
+    assert ENDPOINT in error and "secret" not in error
+
+
 def test_a_cost_limit_needs_the_price_of_vectors(project: ProjectFolder) -> None:
     project.write(
         "project.yml",

@@ -34,7 +34,7 @@ def test_a_line_is_json_with_the_documented_fields() -> None:
 
 def test_a_change_that_was_seen_before_keeps_its_first_detection() -> None:
     [first] = entries(GONE)
-    seen = {first.key: FIRST}
+    seen = {first.step_key: FIRST}
     again, other = entries(GONE, NEW, now=LATER, seen=seen)
     assert again.line() == first.line()
     assert (other.detected_at, other.run_id) == LATER
@@ -42,7 +42,7 @@ def test_a_change_that_was_seen_before_keeps_its_first_detection() -> None:
 
 def test_the_same_change_between_other_states_is_another_change() -> None:
     [first] = entries(GONE)
-    [second] = entries_of([GONE], Step("b", "c"), LATER, {first.key: FIRST})
+    [second] = entries_of([GONE], Step("b", "c"), LATER, {first.step_key: FIRST})
     assert second.detected_at == LATER.detected_at
 
 

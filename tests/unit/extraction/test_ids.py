@@ -4,7 +4,7 @@ import uuid
 
 import polars as pl
 
-from dictionary_pipeline.extraction.ids import IDS, extend_ids
+from dictionary_pipeline.extraction.ids import IDS, extend_ids, without_withheld
 
 
 def numbers(ids: pl.DataFrame, kind: str) -> dict[str, int]:
@@ -44,3 +44,25 @@ def test_a_number_that_an_object_had_is_never_given_to_another() -> None:
 
 def test_nothing_to_number_gives_an_empty_map() -> None:
     assert extend_ids(None, []).schema == dict(IDS)
+
+
+def test_names_of_gone_objects_that_may_not_be_shown_by_now_leave_the_map_and_nothing_else_moves() -> None:
+    keys = [
+        *(("entity", name) for name in ("A", "SECRET", "T->U")),
+        *(("relationship", pair) for pair in ("A->SECRET", "A->T-\\>U")),
+    ]
+    first = extend_ids(None, keys)
+    left = [keys[0], keys[2], keys[4]]
+
+    shown = without_withheld(first, left, lambda text: text == "SECRET")
+
+    assert numbers(shown, "entity") == {"A": 0, "withheld 1": 1, "T->U": 2}
+    assert numbers(shown, "relationship") == {"withheld 0": 0, "A->T-\\>U": 1}
+    assert not set(shown["id"]) & set(first.filter(pl.col("key").str.contains("SECRET"))["id"])
+    assert numbers(extend_ids(shown, [*left, ("entity", "SECRET")]), "entity")["SECRET"] == 3
+    assert without_withheld(first, keys, lambda text: text == "SECRET").equals(first)
+    assert without_withheld(shown, left, lambda text: text == "T->U").equals(shown)
+    assert numbers(without_withheld(first, keys[:1], lambda text: text == "T->U"), "relationship") == {
+        "A->SECRET": 0,
+        "withheld 1": 1,
+    }

@@ -96,3 +96,14 @@ def test_a_business_entity_of_two_databases_is_one_entity_with_the_texts_of_both
     assert rag.text_units.height == 4
     assert rag.entities.filter(pl.col("title") == "ACME")["frequency"].to_list() == [4]
     assert merged.entities["type"].to_list()[-1] == "ORGANIZATION"
+
+
+def test_a_business_entity_that_is_called_like_a_table_of_another_database_does_not_replace_it() -> None:
+    a, b = named("a", database("a", "s.t")), named("b", database(None, "s.u"))
+    title = b.entities["title"][0]
+    said = {"title": [title], "type": ["EVENT"], "description": ["Said."], "is_stub": [False], "text_units": [["x"]]}
+    business = frames.fit(pl.DataFrame(said), GRAPH_ENTITIES)
+
+    merged = merge_graphs([NamedGraph("a", pl.concat([a.entities, business]), a.edges), b], None)
+
+    assert merged.entities.filter(pl.col("title") == title)["type"].to_list() == ["SQLTABLE"]

@@ -37,6 +37,17 @@ def test_a_file_that_comes_back_in_time_keeps_its_partition() -> None:
     assert later.remove == ()
 
 
+def test_when_every_file_of_several_is_gone_at_once_no_partition_goes() -> None:
+    cursor = RegistryCursor()
+    for _ in range(4):
+        plan = plan_registry(project(), {"a", "b", "c"}, cursor)
+        cursor = plan.cursor
+        assert plan.is_emptied
+        assert plan.remove == ()
+    back = plan_registry(project("a", "b"), {"a", "b", "c"}, cursor)
+    assert back.remove == ("c",)
+
+
 def test_an_invalid_file_keeps_its_partition_and_is_reported_once() -> None:
     first = plan_registry(project(invalid=("a",)), {"a"}, RegistryCursor())
     assert first.add == first.remove == ()

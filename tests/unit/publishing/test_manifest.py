@@ -81,6 +81,8 @@ def manifest_with(**changes: object) -> bytes:
         manifest_with(files=[]),
         manifest_with(files=None),
         manifest_with(published_at=5),
+        manifest_with(published_at="yesterday"),
+        manifest_with(published_at="2026-11-30T12:00:00"),
         manifest_with(problems=5),
     ],
 )

@@ -92,6 +92,14 @@ def test_what_the_input_says_may_be_repeated() -> None:
     assert read_answer(json.dumps(told(definition=text)), QUESTION, NoGuard()).faults == ()
 
 
+def test_a_number_of_a_type_may_be_repeated() -> None:
+    note = ColumnFacts("note", "note", "VARCHAR(4000)", True, None, None, (), ())
+    question = Question(TableFacts("sales", "note", "table", None, None, None, (note,)), False, False, (note,))
+    for number, faults in (("4000", 0), ("5000", 1)):
+        text = json.dumps({"columns": {"note": f"What was said, in at most {number} characters."}})
+        assert len(read_answer(text, question, NoGuard()).faults) == faults
+
+
 @pytest.mark.parametrize(
     "text", ["", "no", "[1]", '{"a": NaN}', '{"a": 1, "a": 2}', json.dumps(told())[:-9], "{" * 10_000 + "}"]
 )

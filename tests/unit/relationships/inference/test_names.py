@@ -116,3 +116,13 @@ def test_a_key_is_named_after_its_own_table() -> None:
     assert owns(("order",), ("customer", "order")) >= 0.7
     assert owns(("customer",), ("customer", "order")) < 0.7
     assert owns(("d",), ("domain",)) > owns(("d",), ("domain", "author"))
+
+
+def test_a_name_without_a_letter_stands_for_itself() -> None:
+    tables, columns = ["%", "--", "orders"], ["?", "&<>", "id"]
+    vocabulary = Vocabulary(tables, columns)
+
+    readings = read_tables(tables, vocabulary)
+
+    assert [reading.thing for reading in readings] == [("%",), ("--",), ("order",)]
+    assert [column.things for column in read_columns(readings[0], columns, vocabulary)][:2] == [(("?",),), (("&<>",),)]

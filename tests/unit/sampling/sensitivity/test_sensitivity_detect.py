@@ -96,6 +96,15 @@ def test_a_comment_tells_what_a_name_hides() -> None:
     assert judge("fld_18", comment="Template of the e-mail") is None
 
 
+def test_a_comment_about_pay_makes_no_reference_an_amount() -> None:
+    def judge_number(column: str) -> Verdict | None:
+        comment, siblings = "Department that pays the wage.", ("first_name", "last_name")
+        return judge(column, "1", "2", "3", table="employee", kind="integer", siblings=siblings, comment=comment)
+
+    assert judge_number("department_id") is None
+    assert judge_number("fld_17") is not None
+
+
 def test_placeholders_count_as_no_values() -> None:
     verdict = judge("email", "n/a", "unknown", "-")
     assert verdict is not None
