@@ -20,6 +20,7 @@ from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.pipeline import RunSummary, run_database
+from dictionary_pipeline.places import unknown_database
 from dictionary_pipeline.publishing.lease import forget_released
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.store import Store
@@ -54,11 +55,7 @@ def run_configured(names: Sequence[str], options: RunOptions, *, as_json: bool, 
     wanted = list(names) or sorted({*known, *broken})
     for name in wanted:
         if name not in known and name not in broken:
-            raise ConfigurationError(
-                f"no database is configured under the name {name!r}",
-                where=str(folder / "dbt_like_configs" / "databases"),
-                fix=f"Add {name}.yml there, or choose one of: {', '.join(sorted(known)) or 'none yet'}.",
-            )
+            raise unknown_database(loaded, name)
     if not wanted:
         raise ConfigurationError("no database is configured", where=str(folder), fix="Run `data_dictionary add NAME`.")
     summaries: list[RunSummary] = []

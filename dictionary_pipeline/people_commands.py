@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dictionary_pipeline.config.loader import CONFIG_FOLDER, find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, HumanRelationship
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.human_yaml import HumanEdit, write_human
 from dictionary_pipeline.legacy_import import import_dictionary
+from dictionary_pipeline.places import configured_database
 from dictionary_pipeline.review import Draft, LastRun, last_run, list_drafts
-from dictionary_pipeline.run import database_store
 from dictionary_pipeline.suggestions import did_you_mean
 from dictionary_pipeline.terminal import complain, say
 
@@ -177,18 +176,5 @@ def _require_entity(place: _Place, entity: str) -> None:
 
 
 def _place(name: str, project: Path | None) -> _Place:
-    folder = find_project_folder(project or Path.cwd())
-    loaded = load_project(folder)
-    broken = {item.name: item.error for item in loaded.invalid}
-    if name in broken:
-        raise ConfigurationError(broken[name])
-    databases = folder / CONFIG_FOLDER / "databases"
-    if name not in loaded.databases:
-        raise ConfigurationError(
-            f"no database is configured under the name {name!r}",
-            where=str(databases),
-            fix=f"Choose one of: {', '.join(sorted(loaded.databases)) or 'none yet'}.",
-        )
-    config = loaded.databases[name]
-    file = next(path for path in (databases / f"{name}.yml", databases / f"{name}.yaml") if path.exists())
-    return _Place(config, file, folder, last_run(database_store(config, folder), name))
+    place = configured_database(name, project)
+    return _Place(place.config, place.file, place.folder, last_run(place.store, name))

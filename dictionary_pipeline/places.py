@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dictionary_pipeline.config.loader import find_project_folder, load_project
-from dictionary_pipeline.config.resolved import DatabaseConfig
+from dictionary_pipeline.config.loader import CONFIG_FOLDER, find_project_folder, load_project
+from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Place:
     store: Store
     folder: Path
     """The project folder."""
+
+    @property
+    def file(self) -> Path:
+        """The database's YAML file."""
+        return self.config.file or self.folder / CONFIG_FOLDER / "databases" / f"{self.config.name}.yml"
 
 
 def configured_database(name: str, project: Path | None) -> Place:
@@ -33,15 +39,30 @@ def configured_database(name: str, project: Path | None) -> Place:
         ConfigurationError: there is no such file, it is invalid, or its store's credential is missing.
     """
     folder = find_project_folder(project or Path.cwd())
-    loaded = load_project(folder)
-    broken = {item.name: item.error for item in loaded.invalid}
-    if name in broken:
-        raise ConfigurationError(broken[name])
-    if name not in loaded.databases:
-        raise ConfigurationError(
-            f"no database is configured under the name {name!r}",
-            where=str(folder / "dbt_like_configs" / "databases"),
-            fix=f"Choose one of: {', '.join(sorted(loaded.databases)) or 'none yet'}.",
-        )
-    config = loaded.databases[name]
+    config = database_config(load_project(folder), name)
     return Place(config, database_store(config, folder), folder)
+
+
+def database_config(project: Project, name: str) -> DatabaseConfig:
+    """One database's configuration.
+
+    Raises:
+        ConfigurationError: the file is missing or invalid; the text says what and where.
+    """
+    if name in project.databases:
+        return project.databases[name]
+    for invalid in project.invalid:
+        if invalid.name == name:
+            raise ConfigurationError(invalid.error)
+    raise unknown_database(project, name)
+
+
+def unknown_database(project: Project, name: str) -> ConfigurationError:
+    """The error that a name belongs to no file."""
+    known = sorted({*project.databases, *(item.name for item in project.invalid)})
+    listed = f"Choose one of: {', '.join(known)}." if known else "None is yet: run `data_dictionary add NAME`."
+    return ConfigurationError(
+        f"no database is configured under the name {name!r}",
+        where=str(project.folder / CONFIG_FOLDER / "databases"),
+        fix=did_you_mean(name, known, listed),
+    )

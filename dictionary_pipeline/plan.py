@@ -11,19 +11,17 @@ import polars as pl
 
 from dictionary_pipeline import frames, handover
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.config.loader import find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.engines.registry import create_engine
-from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.extracting import planned_extraction
 from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES
 from dictionary_pipeline.introspection.snapshot import take_snapshot
+from dictionary_pipeline.places import configured_database
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.publishing.value_policy import value_store_policy
-from dictionary_pipeline.run import database_store
 from dictionary_pipeline.sampling.plan import Action, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, withheld_of
 from dictionary_pipeline.sampling.verdicts import Judge
@@ -129,9 +127,8 @@ def _model(config: DatabaseConfig, store: Store, catalog: Catalog) -> PlannedReq
 
 def show_plan(name: str, project: Path | None, *, as_json: bool) -> int:
     """`plan`: what a run over a configured database would do."""
-    folder = find_project_folder(project or Path.cwd())
-    config = _configured(name, folder)
-    plan = plan_run(config, database_store(config, folder))
+    place = configured_database(name, project)
+    plan = plan_run(place.config, place.store)
     if as_json:
         say(json.dumps(plan.as_json()))
     else:
@@ -140,20 +137,6 @@ def show_plan(name: str, project: Path | None, *, as_json: bool) -> int:
     for problem in plan.problems[:_MOST_ROWS]:
         complain("problem", f"{problem.object}: {problem.message}. {problem.hint}")
     return 0
-
-
-def _configured(name: str, folder: Path) -> DatabaseConfig:
-    project = load_project(folder)
-    broken = {item.name: item.error for item in project.invalid}
-    if name in broken:
-        raise ConfigurationError(broken[name])
-    if name not in project.databases:
-        raise ConfigurationError(
-            f"no database is configured under the name {name!r}",
-            where=str(folder / "dbt_like_configs" / "databases"),
-            fix=f"Add {name}.yml there, or choose one of: {', '.join(sorted(project.databases)) or 'none yet'}.",
-        )
-    return project.databases[name]
 
 
 def _known_sensitivity(catalog: Catalog, config: DatabaseConfig, store: Store) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.config.search_section import predecessor_search
 from dictionary_pipeline.config.search_settings import SearchSettings
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
+from dictionary_pipeline.places import unknown_database
 from dictionary_pipeline.run import database_store, new_run_id, shared_store
 from dictionary_pipeline.searching import push_published
 from dictionary_pipeline.terminal import complain, errors, say
@@ -85,11 +86,7 @@ def _wanted(project: Project, names: Sequence[str]) -> list[str]:
     known = sorted({*project.databases, *(item.name for item in project.invalid)})
     for name in names:
         if name not in known:
-            raise ConfigurationError(
-                f"no database is configured under the name {name!r}",
-                where=str(_files(project)),
-                fix=f"Choose one of: {', '.join(known) or 'none yet'}.",
-            )
+            raise unknown_database(project, name)
     wanted = list(names) or [name for name in known if name not in _opted_out(project)]
     if not wanted:
         raise ConfigurationError(

@@ -19,7 +19,8 @@ from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.orchestration.assets import asset_key
 from dictionary_pipeline.orchestration.partitions import databases
-from dictionary_pipeline.orchestration.project import current_project, database_config
+from dictionary_pipeline.orchestration.project import current_project
+from dictionary_pipeline.places import database_config
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.stages import STAGES
 from dictionary_pipeline.terminal import complain, prepare_streams

@@ -13,6 +13,7 @@ from dictionary_pipeline.config.last_good import good_content, load_good
 from dictionary_pipeline.config.loader import find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.places import database_config
 from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.store import Store
 
@@ -47,24 +48,6 @@ def current_project(only: str | None = None) -> Project:
         ConfigurationError: the folder is missing or `project.yml` is wrong.
     """
     return load_project(project_folder(), only=only)
-
-
-def database_config(project: Project, name: str) -> DatabaseConfig:
-    """One database's configuration.
-
-    Raises:
-        ConfigurationError: the file is missing or invalid; the text says what and where.
-    """
-    if name in project.databases:
-        return project.databases[name]
-    for invalid in project.invalid:
-        if invalid.name == name:
-            raise ConfigurationError(invalid.error)
-    raise ConfigurationError(
-        f"no database is configured under the name {name!r}",
-        where=str(project.folder / "dbt_like_configs" / "databases"),
-        fix=f"Add {name}.yml there, or choose one of: {', '.join(sorted(project.databases)) or 'none yet'}.",
-    )
 
 
 def run_config(project: Project, name: str) -> RunConfig:
