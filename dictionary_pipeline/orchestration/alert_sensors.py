@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -22,6 +21,7 @@ from dictionary_pipeline.config.environment import load_env_file
 from dictionary_pipeline.config.loader import read_project_file
 from dictionary_pipeline.config.resolved import Project
 from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.cursor import JsonCursor
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.project import current_project, project_folder
@@ -44,7 +44,7 @@ _READER = PublishedReader()
 
 
 @dataclass(frozen=True)
-class AlertCursor:
+class AlertCursor(JsonCursor):
     """What an alert sensor remembers between ticks; what was told to whom is in the store."""
 
     since: float = 0.0
@@ -53,18 +53,6 @@ class AlertCursor:
     """State that the store did not take."""
     unsaved_since: float = 0.0
     """`since` of the last state that the store took, while there is an unsaved one."""
-
-    @classmethod
-    def parse(cls, text: str | None) -> AlertCursor:
-        """Read a cursor; a fresh one when there is none, or none of this version."""
-        try:
-            return cls(**json.loads(text)) if text else cls()
-        except (ValueError, TypeError):
-            return cls()
-
-    def dump(self) -> str:
-        """As kept by Dagster."""
-        return json.dumps(asdict(self), sort_keys=True)
 
 
 def build_alert_sensors() -> list[dg.SensorDefinition]:

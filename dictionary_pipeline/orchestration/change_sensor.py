@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -14,6 +13,7 @@ import dagster as dg
 from dictionary_pipeline.config.resolved import AutomationConfig, ProbeSettings, ProbeWindow, Project
 from dictionary_pipeline.config.schedule import is_open, next_opening
 from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.cursor import JsonCursor
 from dictionary_pipeline.orchestration.jobs import CHANGED_ONLY, refresh_dictionary
 from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.partitions import databases
@@ -35,7 +35,7 @@ _FAILED = frozenset({dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED})
 
 
 @dataclass(frozen=True)
-class ChangeCursor:
+class ChangeCursor(JsonCursor):
     """What the sensor remembers between ticks; databases with nothing to remember are not in it."""
 
     position: str = ""
@@ -48,18 +48,6 @@ class ChangeCursor:
     """Database that does not answer -> how often in a row."""
     requested: dict[str, list[str]] = field(default_factory=dict)
     """Database -> probe and run key of the last request that no run has confirmed."""
-
-    @classmethod
-    def parse(cls, text: str | None) -> ChangeCursor:
-        """Read a cursor; a fresh one when there is none, or none of this version."""
-        try:
-            return cls(**json.loads(text)) if text else cls()
-        except (ValueError, TypeError):
-            return cls()
-
-    def dump(self) -> str:
-        """As kept by Dagster."""
-        return json.dumps(asdict(self), sort_keys=True)
 
 
 @dataclass(frozen=True)

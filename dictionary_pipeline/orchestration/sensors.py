@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import dagster as dg
 
 from dictionary_pipeline.config.resolved import AutomationConfig, Project
 from dictionary_pipeline.errors import DictionaryError
+from dictionary_pipeline.orchestration.cursor import JsonCursor
 from dictionary_pipeline.orchestration.jobs import refresh_dictionary
 from dictionary_pipeline.orchestration.partitions import databases
 from dictionary_pipeline.orchestration.project import current_project
@@ -22,7 +22,7 @@ _FEWEST_LOST = 3
 
 
 @dataclass(frozen=True)
-class RegistryCursor:
+class RegistryCursor(JsonCursor):
     """What the registry remembers between ticks."""
 
     tick: int = 0
@@ -30,18 +30,6 @@ class RegistryCursor:
     """Partition -> consecutive ticks without a file; an editor's save must not remove it."""
     reported: dict[str, str] = field(default_factory=dict)
     """Invalid file -> the error already logged."""
-
-    @classmethod
-    def parse(cls, text: str | None) -> RegistryCursor:
-        """Read a cursor; a fresh one when there is none, or none of this version."""
-        try:
-            return cls(**json.loads(text)) if text else cls()
-        except (ValueError, TypeError):
-            return cls()
-
-    def dump(self) -> str:
-        """As kept by Dagster."""
-        return json.dumps(asdict(self), sort_keys=True)
 
 
 @dataclass(frozen=True)

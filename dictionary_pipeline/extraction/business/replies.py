@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dictionary_pipeline.enrichment.model.answers import json_object
 from dictionary_pipeline.extraction.business.asking import Batch
 from dictionary_pipeline.extraction.business.records import Found, FoundEntity, FoundRelationship
 from dictionary_pipeline.extraction.delimited import EntityRecord, parse_replies
 from dictionary_pipeline.extraction.model import ALL_EDGE_TYPES
-from dictionary_pipeline.jsontext import loads_strict
 
 MAX_RECORDS = 200
 """Records of a unit that are looked at: a reply that runs on is not a better one."""
@@ -61,15 +61,9 @@ def _typed(source: str, target: str, description: str, weight: float) -> FoundRe
 
 
 def _document(text: str) -> Mapping[str, Any] | None:
-    """The JSON object of a reply; servers that know no format may wrap it in words."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return None
-    try:
-        document = loads_strict(text[start : end + 1])
-    except (ValueError, RecursionError):
-        return None
-    is_answer = isinstance(document, dict) and ("entities" in document or "relationships" in document)
+    """The JSON object of a reply."""
+    document = json_object(text)
+    is_answer = document is not None and ("entities" in document or "relationships" in document)
     return document if is_answer else None
 
 
