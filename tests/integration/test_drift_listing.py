@@ -174,7 +174,7 @@ def test_diff_rates_configured_databases_as_configured(run: Run, project: Path) 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("drift", "shp"), "Choose one of: shop."),
+        (("drift", "shp"), "Did you mean `shop`?"),
         (("drift", "shop", "--since", "tomorrow"), "Write it like 2026-11-30"),
         (("drift", "shop", "--all"), "drift ack shop"),
         (("drift", "shop", "abcdef"), "drift ack shop"),
