@@ -36,8 +36,10 @@ def test_the_overview_shows_every_database_and_its_check_names_what_is_stale(pro
     for name in ("fresh", "new"):
         add_sqlite_database(project, name, 2)
     publish(project, "fresh")
-    result = dg.materialize([fleet_overview])
-    (event,) = result.asset_materializations_for_node("dictionary__fleet_overview")
+    with dg.DagsterInstance.ephemeral() as instance:  # one that lives until the events are read
+        result = dg.materialize([fleet_overview], instance=instance)
+        (event,) = result.asset_materializations_for_node("dictionary__fleet_overview")
+        (check,) = result.get_asset_check_evaluations()
     metadata = event.metadata
     assert isinstance(metadata["fleet"], dg.TableMetadataValue)
     assert [row.data["database"] for row in metadata["fleet"].records] == ["new", "fresh"]
@@ -46,7 +48,6 @@ def test_the_overview_shows_every_database_and_its_check_names_what_is_stale(pro
         "fresh": 1,
         "stale": 1,
     }
-    (check,) = result.get_asset_check_evaluations()
     assert (check.check_name, check.passed, check.description) == (FRESH_CHECK, False, "To look after: new")
 
 
