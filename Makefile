@@ -23,9 +23,8 @@ demo: $(VENV)/.installed
 	@$(PY) -m dictionary_pipeline.demo
 	@$(PY) -m dictionary_pipeline.orchestration.materialize demo
 
-# Coverage takes half as long again: make test ARGS="--cov --cov-report=term"
 test: $(VENV)/.installed-test
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest --cov --cov-report=term $(ARGS)
 
 # GraphRAG never becomes a dependency: it has an environment of its own, and `make test` leaves these tests out.
 GRAPHRAG := build/graphrag-venv
