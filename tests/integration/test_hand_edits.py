@@ -195,7 +195,7 @@ def test_the_newest_edit_of_a_file_is_kept(run: Run, bundle: Path) -> None:
     assert "Second." in (bundle / KEPT).read_text()
 
 
-def no_edit(run: Run, bundle: Path) -> None:
+def assert_no_edit(run: Run, bundle: Path) -> None:
     """A run neither warns nor keeps anything, and leaves the plain paths right."""
     assert "edited by hand" not in run("run")[2]
     assert not (bundle / ".state/hand_edits").exists()
@@ -207,13 +207,13 @@ def test_our_own_files_are_no_edits_whatever_their_times(run: Run, bundle: Path)
     for file in (bundle / "schema_store").iterdir():
         os.utime(file, (time.time() + 60, time.time() + 60))
     change("ALTER TABLE shop ADD COLUMN opened_on DATE")
-    no_edit(run, bundle)
+    assert_no_edit(run, bundle)
 
 
 def test_lost_state_makes_no_edits(run: Run, bundle: Path) -> None:
     change("ALTER TABLE shop ADD COLUMN opened_on DATE")
     (bundle / ".state/mirrored").unlink()
-    no_edit(run, bundle)
+    assert_no_edit(run, bundle)
 
 
 def test_an_older_published_file_put_back_is_no_edit(run: Run, bundle: Path) -> None:
@@ -222,14 +222,14 @@ def test_an_older_published_file_put_back_is_no_edit(run: Run, bundle: Path) -> 
     change("ALTER TABLE shop ADD COLUMN opened_on DATE")
     run("run")
     file.write_bytes(old)
-    no_edit(run, bundle)
+    assert_no_edit(run, bundle)
 
 
 def test_a_cut_or_deleted_file_is_damage_and_no_edit(run: Run, bundle: Path) -> None:
     file = bundle / "schema_store/main.shop.json"
     file.write_bytes(file.read_bytes()[:100])
     (bundle / "schema_store/main.region.json").unlink()
-    no_edit(run, bundle)
+    assert_no_edit(run, bundle)
 
 
 def test_a_purge_of_withheld_values_takes_kept_edits_along_and_says_so(run: Run, bundle: Path, tmp_path: Path) -> None:
