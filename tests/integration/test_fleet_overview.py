@@ -11,7 +11,7 @@ from system.projects import add_sqlite_database, write_project
 
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
-from dictionary_pipeline.orchestration.fleet_overview import FLEET_KEY, FRESH_CHECK, fleet_overview
+from dictionary_pipeline.orchestration.fleet_overview import FLEET_KEY, FRESH_CHECK
 from dictionary_pipeline.orchestration.project import FOLDER_VARIABLE, current_project
 from dictionary_pipeline.orchestration.sensors import build_registry_sensor
 from dictionary_pipeline.pipeline import run_database
@@ -36,8 +36,8 @@ def test_the_overview_shows_every_database_and_its_check_names_what_is_stale(pro
     for name in ("fresh", "new"):
         add_sqlite_database(project, name, 2)
     publish(project, "fresh")
-    with dg.DagsterInstance.ephemeral() as instance:  # one that lives until the events are read
-        result = dg.materialize([fleet_overview], instance=instance)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("report_fleet").execute_in_process(instance=instance)
         (event,) = result.asset_materializations_for_node("dictionary__fleet_overview")
         (check,) = result.get_asset_check_evaluations()
     metadata = event.metadata
