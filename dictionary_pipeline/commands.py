@@ -23,10 +23,10 @@ from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.places import unknown_database
 from dictionary_pipeline.publishing.lease import forget_released
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import NO_OPTIONS, RunOptions, database_store, shared_store
 from dictionary_pipeline.search_commands import push_after_run
 from dictionary_pipeline.stages import STAGES
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.terminal import complain, counted, errors, say
 from dictionary_pipeline.unexpected import unexpected
 

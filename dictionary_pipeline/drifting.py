@@ -31,13 +31,13 @@ from dictionary_pipeline.publishing.manifest import FileInfo
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_object
 from dictionary_pipeline.publishing.scrub import MASK, scrub_catalog, scrub_prose
 from dictionary_pipeline.publishing.sealed import Recogniser, Sealed
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.renaming import rename_patch, renames_of
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.sampling.privacy import hidden_of
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import StageState, load_stage, save_stage
+from dictionary_pipeline.store import Store
 
 BREAKING_CHECK = "no_breaking_drift"
 _BASELINE = "drift_baseline"

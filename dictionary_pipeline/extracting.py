@@ -27,10 +27,10 @@ from dictionary_pipeline.extraction.business.units import (
 from dictionary_pipeline.extraction.nodes import Nodes, build_nodes
 from dictionary_pipeline.handover import DEFINITIONS, GRAPH
 from dictionary_pipeline.problems import Problem
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.verified import WAITING
 from dictionary_pipeline.writing import PlannedRequests
 

@@ -25,9 +25,9 @@ from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.bundle import DEFINITION_SOURCES
 from dictionary_pipeline.publishing.manifest import Manifest, read_manifest
 from dictionary_pipeline.publishing.open_store import open_store
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.retiring import retired_names
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.verified import last_verified
 
 State = Literal["fresh", "stale", "never published", "unreadable", "retired"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.hand_edits import BASES, KEPT
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _SCHEMA, _VALUES = "schema_store", "column_value_store"
 

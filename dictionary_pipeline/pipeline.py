@@ -9,10 +9,10 @@ from pathlib import Path
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.problems import Problem, sorted_unique
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.report import HELD, StageReport
 from dictionary_pipeline.run import NO_OPTIONS, PipelineRun, Progress, RunOptions, new_run_id, open_run
 from dictionary_pipeline.stages import STAGES
+from dictionary_pipeline.store import Store
 
 EXIT_PARTIAL = 3
 

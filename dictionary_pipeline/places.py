@@ -8,8 +8,8 @@ from pathlib import Path
 from dictionary_pipeline.config.loader import CONFIG_FOLDER, find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.suggestions import did_you_mean
 
 

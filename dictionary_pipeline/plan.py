@@ -20,12 +20,12 @@ from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.places import configured_database
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.previous import read_previous
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.publishing.value_policy import value_store_policy
 from dictionary_pipeline.sampling.plan import Action, plan_sampling
 from dictionary_pipeline.sampling.privacy import Policy, denied_columns, withheld_of
 from dictionary_pipeline.sampling.verdicts import Judge
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.terminal import complain, counted, say
 from dictionary_pipeline.writing import PlannedRequests, planned_requests
 

@@ -26,8 +26,8 @@ from dictionary_pipeline.publishing.mirror import MIRRORED_KEY, mirror
 from dictionary_pipeline.publishing.publish import check_target, swap_manifest
 from dictionary_pipeline.publishing.purge import MARKER_KEY, STATE
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import BatchStore, Store
 from dictionary_pipeline.run import new_run_id
+from dictionary_pipeline.store import BatchStore, Store
 
 RETIRED_KEY = ".state/retired.json"
 _FORMAT = 1

@@ -21,9 +21,9 @@ from dictionary_pipeline.enrichment.rejected import is_rejected, rejected_texts,
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.handover import DEFINITIONS, RELATIONS, SAMPLES, SNAPSHOT
 from dictionary_pipeline.human_yaml import HumanEdit
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.state import StageState, load_stage
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.writing import MODEL_STATE
 
 Kind = Literal["entity_name", "definition", "column"]

@@ -19,7 +19,7 @@ from dictionary_pipeline.publishing.lease import Lease, hold_lease
 from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.publishing.overlay import OverlayStore
 from dictionary_pipeline.publishing.publish import check_target
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 FORCE_CHOICES = ("samples", "definitions", "graph", "all")
 

@@ -16,9 +16,9 @@ from dictionary_pipeline import __version__, jsontext
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.resolved import DatabaseConfig, SamplingLimits
 from dictionary_pipeline.handover import SAMPLES
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.sampling.marks import Marks, TableKey
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.store import Store
 
 KEY = ".state/sampled.json"
 _FORMAT = 1

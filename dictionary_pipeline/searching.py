@@ -12,7 +12,7 @@ from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.lease import hold_lease
 from dictionary_pipeline.publishing.publish import check_target
 from dictionary_pipeline.publishing.reading import bundle_in
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 if TYPE_CHECKING:
     from dictionary_pipeline.enrichment.model.embedding import Embedder

@@ -18,7 +18,7 @@ import polars as pl
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.errors import StateMismatch
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _FOLDER = ".state/stages"
 _FORMAT = 1

@@ -24,8 +24,8 @@ from dictionary_pipeline.publishing.lease import hold_lease
 from dictionary_pipeline.publishing.publish import check_target
 from dictionary_pipeline.publishing.reading import PublishedBundle, bundle_in, open_bundle
 from dictionary_pipeline.publishing.restore import restore
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import new_run_id
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.terminal import complain, say
 
 _WIDTH = 160

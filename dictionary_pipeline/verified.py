@@ -20,9 +20,9 @@ from dictionary_pipeline.config.resolved import DatabaseConfig, ProbeSettings, S
 from dictionary_pipeline.errors import StoreConflict, StoreError
 from dictionary_pipeline.handover import SNAPSHOT
 from dictionary_pipeline.publishing.manifest import read_manifest
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.state import StageState
+from dictionary_pipeline.store import Store
 
 KEY = ".state/verified.json"
 _FORMAT = 1

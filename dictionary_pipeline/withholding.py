@@ -14,11 +14,11 @@ from dictionary_pipeline.handover import verdicts_from
 from dictionary_pipeline.jsontext import leaves
 from dictionary_pipeline.publishing.scrub import scrub_catalog
 from dictionary_pipeline.publishing.sealed import Sealed, load_sealed, seal
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.sampling.collect import HIDDEN_VALUES
 from dictionary_pipeline.sampling.privacy import Policy, hidden_of, known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import StageState
+from dictionary_pipeline.store import Store
 
 _NAME = ["schema", "table", "column"]
 

@@ -20,7 +20,6 @@ from dictionary_pipeline.enrichment.model.outcome import MODEL_TEXTS, ModelTexts
 from dictionary_pipeline.enrichment.model.texts import Guard, NoGuard
 from dictionary_pipeline.handover import verdicts_from
 from dictionary_pipeline.publishing.sealed import Recogniser, load_sealed
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.relationships.relate import relate
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
@@ -28,6 +27,7 @@ from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.sampling.privacy import Policy, known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import load_stage
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.verified import WAITING
 from dictionary_pipeline.withholding import scrub_known
 

@@ -10,7 +10,7 @@ from dictionary_pipeline.alerts.reading import Reading
 from dictionary_pipeline.alerts.state import DRIFT, load_state
 from dictionary_pipeline.alerts.topics import drift_topics
 from dictionary_pipeline.config.alert_settings import AlertSettings
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 def tell_drift(

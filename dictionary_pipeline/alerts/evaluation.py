@@ -15,7 +15,7 @@ from dictionary_pipeline.alerts.state import AlertState, Kept, load_state, parse
 from dictionary_pipeline.alerts.topics import Topic
 from dictionary_pipeline.config.alert_settings import AlertSettings
 from dictionary_pipeline.errors import StoreConflict, StoreError
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _ATTEMPTS = 10
 

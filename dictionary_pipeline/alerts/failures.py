@@ -16,7 +16,7 @@ from dictionary_pipeline.alerts.topics import epoch
 from dictionary_pipeline.config.alert_settings import AlertSettings
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable
 from dictionary_pipeline.errors import StoreError
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _REACHED = frozenset({"server", "credential"})
 """Scopes of failures that are over when the database answers a probe."""

@@ -10,7 +10,7 @@ from typing import Any
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.alerts.state import Failure
 from dictionary_pipeline.errors import ConnectionFailed, StoreConflict
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 REACHABILITY_KEY = ".state/alerts/reachability.json"
 _FORMAT = 1

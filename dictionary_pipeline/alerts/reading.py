@@ -18,7 +18,7 @@ from dictionary_pipeline.drift.reading import manifest_document, published_entri
 from dictionary_pipeline.drift.record import moment
 from dictionary_pipeline.errors import DictionaryError
 from dictionary_pipeline.publishing.manifest import MANIFEST_KEY
-from dictionary_pipeline.publishing.store import BatchStore, Store
+from dictionary_pipeline.store import BatchStore, Store
 from dictionary_pipeline.unexpected import unexpected
 
 _REMEMBERED = timedelta(days=90)

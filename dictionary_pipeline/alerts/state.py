@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from dictionary_pipeline import jsontext
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _FOLDER = ".state/alerts"
 _FORMAT = 1

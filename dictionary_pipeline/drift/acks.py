@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.record import moment
 from dictionary_pipeline.errors import StoreConflict
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 ACKS_KEY = ".state/drift_acks.json"
 _FORMAT = 1

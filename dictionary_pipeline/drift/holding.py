@@ -8,7 +8,7 @@ from typing import Any
 
 from dictionary_pipeline.drift.reading import UnreadableLog, manifest_document
 from dictionary_pipeline.drift.record import Entry
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 @dataclass(frozen=True)

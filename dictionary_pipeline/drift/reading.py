@@ -12,7 +12,7 @@ from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.log import is_log, parse
 from dictionary_pipeline.drift.record import Entry
 from dictionary_pipeline.errors import StoreError
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 _MANIFEST = "manifest.json"
 

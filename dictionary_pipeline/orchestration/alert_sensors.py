@@ -27,8 +27,8 @@ from dictionary_pipeline.orchestration.metadata import shorten
 from dictionary_pipeline.orchestration.project import current_project, project_folder
 from dictionary_pipeline.orchestration.tags import PARTITION_TAG
 from dictionary_pipeline.publishing.open_store import open_store
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.run import database_store
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.unexpected import unexpected
 from dictionary_pipeline.verified import last_verified
 

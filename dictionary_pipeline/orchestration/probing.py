@@ -16,8 +16,8 @@ from dictionary_pipeline.engines.base import Capability
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConnectionFailed, DictionaryError, NotADatabase, Scope
 from dictionary_pipeline.publishing.previous import read_previous
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.sampling_age import samples_expire_at
+from dictionary_pipeline.store import Store
 from dictionary_pipeline.unexpected import unexpected
 from dictionary_pipeline.verified import Verification, configuration_digest
 

@@ -15,7 +15,7 @@ from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.places import database_config
 from dictionary_pipeline.publishing.open_store import open_store
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 FOLDER_VARIABLE = "DICTIONARY_PIPELINE_PROJECT"
 """Names the folder that holds `dbt_like_configs/`; the working directory and its parents otherwise."""

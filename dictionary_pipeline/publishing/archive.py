@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dictionary_pipeline.publishing.manifest import StoredManifest, read_manifest
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 ARCHIVE = ".manifests/"
 _DIGITS = 12

@@ -18,7 +18,7 @@ from azure.storage.blob import BlobServiceClient, ContentSettings
 from dictionary_pipeline.errors import StoreConflict, StoreError
 from dictionary_pipeline.publishing.azure_errors import ErrorContext, Login
 from dictionary_pipeline.publishing.local import file_errors
-from dictionary_pipeline.publishing.store import Content, StoredObject, Versioned
+from dictionary_pipeline.store import Content, StoredObject, Versioned
 
 _WORKERS = 8
 """Requests in flight: the client keeps 10 connections, one is for the lease."""

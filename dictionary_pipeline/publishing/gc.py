@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dictionary_pipeline.publishing.archive import archived_manifests
 from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.manifest import OBJECTS, read_manifest
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 KEPT_MANIFESTS = 30
 MIN_AGE = timedelta(days=1)

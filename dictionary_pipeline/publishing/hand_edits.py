@@ -15,7 +15,7 @@ from itertools import islice
 
 from dictionary_pipeline.publishing.archive import archived_manifests
 from dictionary_pipeline.publishing.manifest import FileInfo
-from dictionary_pipeline.publishing.store import BatchStore, Store, StoredObject
+from dictionary_pipeline.store import BatchStore, Store, StoredObject
 
 KEPT = ".state/hand_edits/"
 BASES = ".state/hand_edits_base/"

@@ -12,7 +12,7 @@ from dictionary_pipeline.publishing.manifest import read_manifest
 from dictionary_pipeline.publishing.mirror import mirror
 from dictionary_pipeline.publishing.publish import swap_manifest
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import BatchStore, Store
+from dictionary_pipeline.store import BatchStore, Store
 
 
 def hold(store: Store, pending: Pending, lease: Lease, *, plain: Collection[str] | None = None) -> tuple[str, ...]:

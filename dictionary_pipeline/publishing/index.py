@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.errors import StoreConflict
-from dictionary_pipeline.publishing.store import Store, Versioned
+from dictionary_pipeline.store import Store, Versioned
 
 INDEX_KEY = "index.json"
 _ATTEMPTS = 10

@@ -20,7 +20,7 @@ from pathlib import Path
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.errors import LeaseHeld, StoreConflict, StoreError
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 LEASE_KEY = ".state/lease.json"
 TTL_S = 120.0

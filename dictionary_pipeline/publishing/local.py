@@ -17,7 +17,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from dictionary_pipeline.errors import StoreConflict, StoreError
-from dictionary_pipeline.publishing.store import Content, StoredObject, Versioned
+from dictionary_pipeline.store import Content, StoredObject, Versioned
 
 _TEMP_PREFIX = ".writing-"
 _TEMP_MAX_AGE_S = 600.0

@@ -12,7 +12,7 @@ from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.publishing.local import StoreUnusable
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 MANIFEST_KEY = "manifest.json"
 OBJECTS = ".objects/"

@@ -20,7 +20,7 @@ from dictionary_pipeline.publishing.hand_edits import is_watched, set_aside
 from dictionary_pipeline.publishing.manifest import FileInfo, StoredManifest, read_manifest
 from dictionary_pipeline.publishing.previous import read_object
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import BatchStore, Store, StoredObject, write_many
+from dictionary_pipeline.store import BatchStore, Store, StoredObject, write_many
 
 MIRRORED_KEY = ".state/mirrored"
 _UNKNOWN = -1

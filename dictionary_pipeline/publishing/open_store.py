@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from dictionary_pipeline.config.resolved import AzurePlace, AzureTarget, PublishTarget
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 def open_store(target: PublishTarget, folder: Path, name: str) -> Store:

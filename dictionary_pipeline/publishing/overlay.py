@@ -10,7 +10,7 @@ from types import TracebackType
 
 from dictionary_pipeline.errors import StoreConflict
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.store import Content, Store, StoredObject, Versioned
+from dictionary_pipeline.store import Content, Store, StoredObject, Versioned
 
 
 class OverlayStore:

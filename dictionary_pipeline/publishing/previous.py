@@ -10,7 +10,7 @@ import polars as pl
 
 from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.publishing.manifest import FileInfo, Manifest, read_manifest
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 class PreviousBundle:

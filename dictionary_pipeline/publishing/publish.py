@@ -27,7 +27,7 @@ from dictionary_pipeline.publishing.manifest import (
 )
 from dictionary_pipeline.publishing.mirror import mirror
 from dictionary_pipeline.publishing.purge import mark_purge, purge
-from dictionary_pipeline.publishing.store import BatchStore, Store, write_many
+from dictionary_pipeline.store import BatchStore, Store, write_many
 
 
 @dataclass(frozen=True)

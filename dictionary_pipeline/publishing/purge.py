@@ -20,7 +20,7 @@ from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.catalog_frames import FOLDER, MASKED_NOTE
 from dictionary_pipeline.publishing.lease import Lease
 from dictionary_pipeline.publishing.manifest import OBJECTS, StoredManifest, read_manifest
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 MARKER_KEY = ".state/purge.json"
 STATE = ".state/"

@@ -19,7 +19,7 @@ from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.publishing.manifest import MANIFEST_KEY, OBJECTS, FileInfo, Manifest, read_manifest
 from dictionary_pipeline.publishing.open_store import open_location
 from dictionary_pipeline.publishing.previous import read_object
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 class PublishedBundle:

@@ -12,7 +12,7 @@ from dictionary_pipeline.publishing.mirror import MirrorResult, mirror
 from dictionary_pipeline.publishing.publish import swap_manifest
 from dictionary_pipeline.publishing.reading import require_objects
 from dictionary_pipeline.publishing.staging import StagedContent
-from dictionary_pipeline.publishing.store import BatchStore, Store
+from dictionary_pipeline.store import BatchStore, Store
 
 _SHOWN = 5
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 
-from dictionary_pipeline.publishing.store import BatchStore, Content, StoredObject, Versioned
+from dictionary_pipeline.store import BatchStore, Content, StoredObject, Versioned
 
 
 class RoutedStore:

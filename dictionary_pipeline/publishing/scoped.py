@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dictionary_pipeline.publishing.store import Content, Store, StoredObject, Versioned
+from dictionary_pipeline.store import Content, Store, StoredObject, Versioned
 
 
 class ScopedStore:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import polars as pl
 
 from dictionary_pipeline import jsontext
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.sampling.treatment import mask
+from dictionary_pipeline.store import Store
 
 KEY = ".state/withheld_values.json"
 _FORMAT = 1

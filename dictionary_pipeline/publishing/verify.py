@@ -16,8 +16,8 @@ from dictionary_pipeline.publishing.bundle import Bundle
 from dictionary_pipeline.publishing.catalog_frames import FOLDER, PUBLISHED
 from dictionary_pipeline.publishing.gate import ValueSearch
 from dictionary_pipeline.publishing.sealed import Name, Sealed
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.publishing.verify_json import Known, check_entry, check_value_lines, parse
+from dictionary_pipeline.store import Store
 
 _COLUMN = ["schema", "table", "column"]
 _EDGE_FILES = ("graph/edges.parquet", "graph/output/relationships.parquet")

@@ -23,7 +23,6 @@ from dictionary_pipeline.publishing.manifest import read_manifest
 from dictionary_pipeline.publishing.previous import PreviousBundle, read_previous
 from dictionary_pipeline.publishing.publish import Changes, plan_publish, publish
 from dictionary_pipeline.publishing.purge import must_purge
-from dictionary_pipeline.publishing.store import BatchStore, Store
 from dictionary_pipeline.publishing.verify import (
     PRIVACY,
     Finding,
@@ -37,6 +36,7 @@ from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.stages.hand_edits import hand_edit_warnings, hand_edited
 from dictionary_pipeline.stages.shared import check, head
 from dictionary_pipeline.state import require_stages
+from dictionary_pipeline.store import BatchStore, Store
 from dictionary_pipeline.verified import record_run
 
 

@@ -29,7 +29,7 @@ from dictionary_pipeline.publishing.open_store import open_azure, open_location
 from dictionary_pipeline.publishing.publish import PublishReport, publish
 from dictionary_pipeline.publishing.reading import bundle_in
 from dictionary_pipeline.publishing.restore import restore
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 
 @pytest.fixture(scope="module")

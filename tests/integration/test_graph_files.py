@@ -9,7 +9,7 @@ import pytest
 
 from dictionary_pipeline.cli import main
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.store import Content
+from dictionary_pipeline.store import Content
 
 _SCRIPT = """
 create table customers (id integer primary key, email text, city text);

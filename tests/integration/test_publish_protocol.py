@@ -30,7 +30,7 @@ from dictionary_pipeline.publishing.mirror import MIRRORED_KEY
 from dictionary_pipeline.publishing.overlay import OverlayStore
 from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.publishing.publish import PublishReport, plan_publish, publish
-from dictionary_pipeline.publishing.store import Content, Store, StoredObject, Versioned
+from dictionary_pipeline.store import Content, Store, StoredObject, Versioned
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dictionary_pipeline import jsontext
-from dictionary_pipeline.publishing.store import Store
 from dictionary_pipeline.relationships.inference.probes import (
     NO_ANSWERS,
     Answers,
@@ -22,6 +21,7 @@ from dictionary_pipeline.relationships.inference.probes import (
     Uniqueness,
 )
 from dictionary_pipeline.relationships.names import TableName
+from dictionary_pipeline.store import Store
 
 KEY = ".state/key_probes.json"
 _FORMAT = 1

@@ -14,7 +14,7 @@ from dictionary_pipeline.errors import StoreConflict, StoreError
 from dictionary_pipeline.publishing.local import LocalStore
 from dictionary_pipeline.publishing.overlay import OverlayStore
 from dictionary_pipeline.publishing.scoped import ScopedStore
-from dictionary_pipeline.publishing.store import Store
+from dictionary_pipeline.store import Store
 
 KINDS = ("local", "scoped", "overlay")
 

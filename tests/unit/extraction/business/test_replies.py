@@ -13,7 +13,7 @@ from dictionary_pipeline.config.graph_settings import GraphSettings
 from dictionary_pipeline.extraction.business.asking import Batch, batches, messages
 from dictionary_pipeline.extraction.business.prompts import Prompts
 from dictionary_pipeline.extraction.business.records import Found
-from dictionary_pipeline.extraction.business.replies import MAX_RECORDS, read_reply, says_yes
+from dictionary_pipeline.extraction.business.replies import MAX_RECORDS, Replies, read_reply, says_yes
 from dictionary_pipeline.extraction.model import BUSINESS_EDGE_TYPES
 from unit.extraction.business.texts import edge, entity, found, unit
 
@@ -123,10 +123,18 @@ def test_anything_else_stops(text: str) -> None:
     assert not says_yes(text)
 
 
+def assert_whole(replies: Replies | None, batch: Batch) -> None:
+    """What was read belongs to texts of the batch, and is names with weights in their range."""
+    assert set(replies or {}) <= {item.key for item in batch.units}
+    for got in (replies or {}).values():
+        assert all(isinstance(field, str) for item in got.entities for field in item)
+        assert all(1 <= item.weight <= 10 for item in got.relationships)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.sampled_from([ONE, TWO, DELIMITED]))
-def test_no_text_makes_reading_fail(text: str, batch: Batch) -> None:
-    read_reply(text, batch)
+def test_whatever_the_text_only_whole_records_of_the_batch_are_read(text: str, batch: Batch) -> None:
+    assert_whole(read_reply(text, batch), batch)
 
 
 @settings(max_examples=60, deadline=None)
@@ -140,8 +148,8 @@ def test_no_text_makes_reading_fail(text: str, batch: Batch) -> None:
         max_leaves=12,
     )
 )
-def test_no_json_makes_reading_fail(value: Any) -> None:
-    read_reply(json.dumps({"entities": value, "relationships": [value]}), TWO)
+def test_whatever_the_json_only_whole_records_of_the_batch_are_read(value: Any) -> None:
+    assert_whole(read_reply(json.dumps({"entities": value, "relationships": [value]}), TWO), TWO)
 
 
 def test_small_texts_share_a_request_in_the_json_format_only() -> None:
