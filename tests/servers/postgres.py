@@ -30,6 +30,8 @@ _SETTINGS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "max_connections": "100",
+    # Statistics appear when a test asks for them, never between two of its runs.
+    "autovacuum": "off",
     "shared_preload_libraries": "pg_stat_statements",
     "pg_stat_statements.max": "50000",
 }
