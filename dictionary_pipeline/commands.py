@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from dictionary_pipeline.config.alert_settings import ChannelSettings
 from dictionary_pipeline.config.generation import chosen_model, project_target
 from dictionary_pipeline.config.loader import find_project_folder, load_project, validate_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, PublishTarget, Selection
@@ -104,8 +106,10 @@ def validate_configuration(project: Path | None, *, as_json: bool) -> int:
     """`validate`: all errors of all files."""
     folder = _folder(project)
     found = validate_project(folder)
-    databases = {} if found else load_project(folder).databases
+    loaded = None if found else load_project(folder)
+    databases = loaded.databases if loaded else {}
     warnings = [warning for config in databases.values() for warning in config.warnings]
+    warnings += _unset(loaded.alerts.channels) if loaded else []
     if as_json:
         say(json.dumps({"errors": [str(error) for error in found], "warnings": warnings}))
     for error in found:
@@ -115,6 +119,16 @@ def validate_configuration(project: Path | None, *, as_json: bool) -> int:
     if not found and not as_json:
         say(f"{folder / 'dbt_like_configs'}: {counted(len(databases), 'database')}, no error.")
     return ConfigurationError.exit_code if found else 0
+
+
+def _unset(channels: Sequence[ChannelSettings]) -> list[str]:
+    """A missing secret stops deliveries, not the pipeline, so it is no error of the configuration."""
+    return [
+        f"alert channel {channel.name}: the environment variable {name} is not set, so nothing can be delivered"
+        for channel in channels
+        for name in channel.variables
+        if not os.environ.get(name)
+    ]
 
 
 def show_differences(before: str, after: str, project: Path | None, *, as_json: bool, as_markdown: bool) -> int:
@@ -150,7 +164,8 @@ def add_database(name: str, url: str | None, profile: str | None, project: Path 
     loaded = load_project(folder)
     if name not in loaded.databases:
         path.unlink()  # or the corrected command would be told that the database is configured already
-        raise ConfigurationError(next(item.error for item in loaded.invalid if item.name == name))
+        reason = next(item.error for item in loaded.invalid if item.name == name)
+        raise ConfigurationError(f"{name} was not added, and its file is removed again: {reason}")
     say(f"wrote {path}")
     config = loaded.databases[name]
     engine = create_engine(config.connection)

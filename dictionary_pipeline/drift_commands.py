@@ -116,6 +116,10 @@ def drift(
         if since is not None or as_json:
             raise ConfigurationError("`drift ack` takes neither --since nor --json", fix="Leave them out.")
         return acknowledge_drift(words[1], words[2:], project, everything=everything, reason=reason, author=author)
+    if words[0] == ACK and (everything or reason or author is not None):
+        raise ConfigurationError(
+            "`drift ack` needs the name of a database", fix="Write data_dictionary drift ack NAME KEY... --reason TEXT."
+        )
     if len(words) > 1 or everything or reason or author is not None:
         raise ConfigurationError(
             "only `drift ack` takes keys, --all, --reason and --author",

@@ -127,6 +127,13 @@ class StoreError(DictionaryError):
     retryable = True
 
 
+class StoreUnusable(StoreError):
+    """The target or what is published there cannot be used, and trying again will not help."""
+
+    identifier = "DD-STORE-UNUSABLE"
+    retryable = False
+
+
 class StoreConflict(StoreError):
     """A conditional write lost against another writer."""
 

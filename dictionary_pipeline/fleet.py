@@ -28,7 +28,7 @@ from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.retiring import retired_names
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.store import Store
-from dictionary_pipeline.verified import last_verified
+from dictionary_pipeline.verified import Verification, verifications
 
 State = Literal["fresh", "stale", "never published", "unreadable", "retired"]
 _WORKERS = 16
@@ -179,13 +179,13 @@ def survey(project: Project, now: datetime) -> Fleet:
         now: With a time zone.
     """
     fault = None
-    verified: Mapping[str, datetime] = {}
+    verified: Mapping[str, Verification] = {}
     retired: frozenset[str] = frozenset()
     cost: float | None = None
     failing: tuple[DeliveryFailure, ...] = ()
     try:
         shared = open_store(project.publish, project.folder, "")
-        verified, retired = last_verified(shared), frozenset(retired_names(shared))
+        verified, retired = verifications(shared), frozenset(retired_names(shared))
         channels = {channel.name for channel in project.alerts.channels}
         failing = tuple(failure for failure in delivery_failures(shared) if failure.channel in channels)
         cost = _cost(shared, now)
@@ -223,7 +223,7 @@ def _status(
     name: str,
     opened: Callable[[], Store],
     schedule: ScheduleSettings,
-    verified: datetime | None,
+    last: Verification | None,
     now: datetime,
     *,
     is_configured: bool,
@@ -240,6 +240,9 @@ def _status(
         return DatabaseStatus(name, "unreadable", fault=str(error))
     manifest = stored.manifest
     published = datetime.fromisoformat(manifest.published_at)
+    # What `restore` brought back is not what the last run verified; a note of held drift changes no dictionary.
+    is_current = last is not None and (last.manifest == stored.sha256 or manifest.pending is not None)
+    verified = last.at if last is not None and is_current else None
     age = now - max(published, verified or published)
     state: State = "fresh" if age <= window else "stale"
     return DatabaseStatus(

@@ -8,6 +8,8 @@ from pathlib import Path
 from dictionary_pipeline.config.loader import CONFIG_FOLDER, find_project_folder, load_project
 from dictionary_pipeline.config.resolved import DatabaseConfig, Project
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.publishing.manifest import read_manifest
+from dictionary_pipeline.publishing.open_store import open_store
 from dictionary_pipeline.run import database_store
 from dictionary_pipeline.store import Store
 from dictionary_pipeline.suggestions import did_you_mean
@@ -41,6 +43,23 @@ def configured_database(name: str, project: Path | None) -> Place:
     folder = find_project_folder(project or Path.cwd())
     config = database_config(load_project(folder), name)
     return Place(config, database_store(config, folder), folder)
+
+
+def published_store(name: str, project: Path | None) -> Store:
+    """Where the dictionary of a configured database lies, or of one whose file is gone.
+
+    Raises:
+        ConfigurationError: the name is neither configured nor published, or as of `configured_database`.
+        StoreError: the project's store cannot be read.
+    """
+    folder = find_project_folder(project or Path.cwd())
+    loaded = load_project(folder)
+    if name in {*loaded.databases, *(item.name for item in loaded.invalid)}:
+        return database_store(database_config(loaded, name), folder)
+    store = open_store(loaded.publish, folder, name)
+    if read_manifest(store) is None:
+        raise unknown_database(loaded, name)
+    return store
 
 
 def database_config(project: Project, name: str) -> DatabaseConfig:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dictionary_pipeline.config.loader import DATABASE_NAME
 from dictionary_pipeline.config.resolved import DatabaseConfig
-from dictionary_pipeline.places import configured_database
+from dictionary_pipeline.places import configured_database, published_store
 from dictionary_pipeline.publishing import gc as collecting
 from dictionary_pipeline.publishing.hand_edits import edit_sentence
 from dictionary_pipeline.publishing.lease import hold_lease
@@ -26,7 +26,7 @@ from dictionary_pipeline.publishing.reading import PublishedBundle, bundle_in, o
 from dictionary_pipeline.publishing.restore import restore
 from dictionary_pipeline.run import new_run_id
 from dictionary_pipeline.store import Store
-from dictionary_pipeline.terminal import complain, say
+from dictionary_pipeline.terminal import complain, counted, say
 
 _WIDTH = 160
 
@@ -80,9 +80,9 @@ def collect_garbage(name: str, project: Path | None) -> int:
 
 
 def open_published(location: str, project: Path | None) -> PublishedBundle:
-    """A folder or address, or the name of a configured database."""
+    """A folder or address, or the name of a configured or retired database."""
     if DATABASE_NAME.fullmatch(location) and not Path(location).exists():
-        return bundle_in(_configured(location, project)[1])
+        return bundle_in(published_store(location, project))
     return open_bundle(location)
 
 
@@ -93,9 +93,11 @@ def _configured(name: str, project: Path | None) -> tuple[DatabaseConfig, Store]
 
 def _print_bundle(bundle: PublishedBundle, rows: list[tuple[Any, ...]]) -> None:
     manifest = bundle.manifest
-    state = "complete" if manifest.complete else f"partial, {len(manifest.problems)} problems"
+    state = "complete" if manifest.complete else f"partial, {counted(len(manifest.problems), 'problem')}"
+    state += f"; retired since {manifest.retired}" if manifest.retired else ""
     say(f"{manifest.database} ({manifest.engine}), published {manifest.published_at} by run {manifest.run_id}: {state}")
-    say(f"{bundle.location}: {len(manifest.files)} files, {manifest.counts.get('relationships', 0)} relationships")
+    relationships = counted(manifest.counts.get("relationships", 0), "relationship")
+    say(f"{bundle.location}: {counted(len(manifest.files), 'file')}, {relationships}")
     _print_table(("entity", "kind", "role", "rows", "definition"), rows)
 
 

@@ -46,6 +46,12 @@ class ChannelSettings:
     timeout_seconds: float = 10.0
     mail: MailServer | None = None
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that a delivery reads."""
+        named = (self.url_env, self.secret_env, self.mail.password_env if self.mail else None)
+        return tuple(name for name in named if name is not None)
+
 
 @dataclass(frozen=True)
 class Digest:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dictionary_pipeline.drift.reading import UnreadableLog, manifest_document
+from dictionary_pipeline.drift.reading import manifest_document
 from dictionary_pipeline.drift.record import Entry
+from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.store import Store
 
 
@@ -57,7 +58,7 @@ def pending(store: Store) -> Pending | None:
     try:
         return Pending.parse(held)
     except (KeyError, TypeError):
-        raise UnreadableLog(
+        raise StoreUnusable(
             "the mark of a held bundle is damaged",
             where=f"{store.location}/manifest.json",
             fix="Run the database again; the mark is written anew.",

@@ -11,16 +11,10 @@ from typing import Any
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.log import is_log, parse
 from dictionary_pipeline.drift.record import Entry
-from dictionary_pipeline.errors import StoreError
+from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.store import Store
 
 _MANIFEST = "manifest.json"
-
-
-class UnreadableLog(StoreError):
-    """The published drift log, or the manifest that names it, is damaged."""
-
-    retryable = False
 
 
 def manifest_document(store: Store) -> dict[str, Any] | None:
@@ -37,7 +31,7 @@ def manifest_document(store: Store) -> dict[str, Any] | None:
     except ValueError:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("files"), dict):
-        raise UnreadableLog(
+        raise StoreUnusable(
             "this is not a complete manifest of a published dictionary",
             where=f"{store.location}/{_MANIFEST}",
             fix="Put back the newest file of .manifests/ as manifest.json.",
@@ -75,7 +69,7 @@ def _object(store: Store, sha256: str) -> bytes:
     key = f".objects/{sha256[:2]}/{sha256}"
     data = store.read(key)
     if data is None or hashlib.sha256(data).hexdigest() != sha256:
-        raise UnreadableLog(
+        raise StoreUnusable(
             "a published object is missing or damaged",
             where=f"{store.location}/{key}",
             fix="Put .objects/ back from a copy, or move manifest.json away and run again.",

@@ -12,8 +12,7 @@ from urllib.parse import parse_qs
 
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 
-from dictionary_pipeline.errors import StoreError
-from dictionary_pipeline.publishing.local import StoreUnusable
+from dictionary_pipeline.errors import StoreError, StoreUnusable
 
 _AGAIN = "Run again; what was published stays valid."
 _THROTTLED = ("Azure limits the requests to this account at the moment", "Run again later or at a quieter time.")

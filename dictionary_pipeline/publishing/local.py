@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dictionary_pipeline.errors import StoreConflict, StoreError
+from dictionary_pipeline.errors import StoreConflict, StoreError, StoreUnusable
 from dictionary_pipeline.store import Content, StoredObject, Versioned
 
 _TEMP_PREFIX = ".writing-"
@@ -38,13 +38,6 @@ _ADVICE = {
     errno.ENAMETOOLONG: ("the path is too long for this file system", "Choose a folder with a shorter path."),
 }
 _LASTING = frozenset(_ADVICE) - {errno.ENOSPC, errno.EDQUOT, errno.ENOENT}
-
-
-class StoreUnusable(StoreError):
-    """The target cannot be used and trying again will not help."""
-
-    identifier = "DD-STORE-UNUSABLE"
-    retryable = False
 
 
 class LocalStore:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.holding import Pending
+from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.problems import Problem
-from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.store import Store
 
 MANIFEST_KEY = "manifest.json"

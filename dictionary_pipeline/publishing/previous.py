@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from dictionary_pipeline.publishing.local import StoreUnusable
+from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.publishing.manifest import FileInfo, Manifest, read_manifest
 from dictionary_pipeline.store import Store
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.errors import ConfigurationError, StoreUnusable
 from dictionary_pipeline.publishing import schema_store
-from dictionary_pipeline.publishing.local import StoreUnusable
 from dictionary_pipeline.publishing.manifest import MANIFEST_KEY, OBJECTS, FileInfo, Manifest, read_manifest
 from dictionary_pipeline.publishing.open_store import open_location
 from dictionary_pipeline.publishing.previous import read_object

@@ -183,6 +183,7 @@ def test_diff_rates_configured_databases_as_configured(run: Run, project: Path) 
         (("drift", "ack", "shop", "abcdef", "--all", "--reason", "x"), "needs the keys of changes, or --all"),
         (("drift", "ack", "shop", "abcdef", "--reason", "x"), "0 changes have a key that begins with 'abcdef'"),
         (("drift", "ack", "shop", "--all", "--reason", "x", "--json"), "neither --since nor --json"),
+        (("drift", "ack", "--all", "--reason", "x"), "needs the name of a database"),
         (("drift", "ack"), "Choose one of: shop."),
     ],
 )

@@ -72,3 +72,23 @@ def test_diff_offers_the_configured_name_that_was_meant(project: Path) -> None:
 def test_add_tells_how_a_file_is_given(project: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"SHOP_URL=sqlite:////folder/shop\.db, and pass --url env:SHOP_URL"):
         add_database("other", "shop.sqlite", None, project)
+
+
+def test_an_add_that_fails_leaves_no_file_and_says_so(project: Path) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^other was not added, and its file is removed.*NO_SUCH_URL is not set"
+    ):
+        add_database("other", "env:NO_SUCH_URL", None, project)
+    assert not (project / "dbt_like_configs/databases/other.yml").exists()
+
+
+def test_validate_warns_of_an_alert_channel_without_its_secret(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "dbt_like_configs/project.yml"
+    file.write_text(file.read_text() + "alerts: {channels: {ops: {type: slack, url_env: HOOK_URL}}}\n")
+    assert validate_configuration(project, as_json=False) == 0
+    assert "alert channel ops: the environment variable HOOK_URL is not set" in capsys.readouterr().err
+    monkeypatch.setenv("HOOK_URL", "https://hooks.example/1")
+    assert validate_configuration(project, as_json=False) == 0
+    assert capsys.readouterr().err == ""

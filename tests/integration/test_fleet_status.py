@@ -150,6 +150,21 @@ def test_a_held_dictionary_is_shown_as_held_and_grows_old(project: Path, run: Ru
     assert "fresh, held" in fleet(project).frame()["state"].to_list()
 
 
+def test_what_restore_brought_back_is_as_old_as_it_is(project: Path, run: Run) -> None:
+    add_sqlite_database(project, "x", 2)
+    run("run")
+    first = only(fleet(project))
+    change(project, "ALTER TABLE t0 ADD COLUMN more text")
+    run("run")
+    (archived,) = (project / "published/x/.manifests").iterdir()
+    assert run("restore", "x", archived.name)[0] == 0
+    back = only(fleet(project))
+    assert (back.published_at, back.verified_at) == (first.published_at, None)
+    assert only(fleet(project, timedelta(hours=49))).state == "stale"
+    run("run")
+    assert only(fleet(project)).verified_at is not None
+
+
 def test_spending_of_the_month_is_told_as_far_as_runs_recorded_it(project: Path, run: Run) -> None:
     assert status(run)["cost_this_month"] is None
     now = datetime.now(UTC)
@@ -198,7 +213,9 @@ def test_a_retired_dictionary_stays_and_is_marked_for_readers(project: Path, run
     (item,) = status(run)["databases"]
     assert (item["state"], item["retired_at"]) == ("retired", manifest["retired"])
     assert run("status")[0] == 0
-    assert run("show", "published/x")[0] == 0
+    code, out, _ = run("show", "x")
+    assert (code, out.splitlines()[0].partition("; ")[2]) == (0, f"retired since {manifest['retired']}")
+    assert run("show", "published/x")[1].splitlines()[0] == out.splitlines()[0]
 
 
 def test_a_name_that_comes_back_starts_clean_and_keeps_its_ids(project: Path, run: Run) -> None:
