@@ -22,13 +22,12 @@ from dictionary_pipeline.engines.base import (
     Session,
     column_list,
 )
-from dictionary_pipeline.engines.sqlserver_drivers import Driver, create_driver
+from dictionary_pipeline.engines.sqlserver_drivers import LOGIN_SECONDS, LONGEST_SECONDS, Driver, create_driver
 from dictionary_pipeline.engines.sqlserver_errors import driver_error, timed_out
 from dictionary_pipeline.engines.sqlserver_types import cell
 from dictionary_pipeline.engines.statements import statement
 from dictionary_pipeline.errors import ConnectionFailed, QueryTimeout
 
-_STATEMENT_SECONDS = 120
 _SETTINGS = (
     # Another session's locks must neither stop us nor be stopped by us; samples need no consistency.
     "SET LOCK_TIMEOUT 5000; SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED; SET DEADLOCK_PRIORITY LOW;"
@@ -44,26 +43,23 @@ class SQLServerSession(Session):
         self._driver = driver
         self._where = where
         self._connection: Any = None
-        self._seconds = 0
-        self._open(_STATEMENT_SECONDS)
+        self._open()
 
     def rows(self, sql: str, *, timeout_s: float | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and fetch all its rows; without `timeout_s`, within 120 seconds."""
         # The clients count in whole seconds.
-        seconds = _STATEMENT_SECONDS if timeout_s is None else max(1, math.ceil(timeout_s))
+        seconds = LONGEST_SECONDS if timeout_s is None else max(1, math.ceil(timeout_s))
         if self._connection is None:
-            self._open(seconds)
+            self._open()
         start = time.monotonic()
         try:
-            if seconds != self._seconds:
-                self._driver.limit(self._connection, seconds)
-                self._seconds = seconds
-            return self._fetch(sql)
+            with self._driver.limited(self._connection, seconds):
+                return self._fetch(sql)
         except self._driver.errors as error:
             # Without its cause: the driver's text must not travel along.
             failure = driver_error(error, self._where)
         if isinstance(failure, ConnectionFailed) and time.monotonic() - start >= seconds:
-            failure = timed_out(failure.code)  # FreeTDS hangs up when its patience ends
+            failure = timed_out(failure.code)  # with pymssql a time limit ends the connection
         if isinstance(failure, QueryTimeout | ConnectionFailed):
             self.close()
         raise failure from None
@@ -75,13 +71,13 @@ class SQLServerSession(Session):
             with contextlib.suppress(*self._driver.errors):
                 connection.close()
 
-    def _open(self, seconds: int) -> None:
+    def _open(self) -> None:
         try:
-            self._connection = self._driver.open(seconds)
-            self._seconds = seconds
-            cursor = self._connection.cursor()
-            cursor.execute(_SETTINGS)
-            cursor.close()
+            self._connection = self._driver.open()
+            with self._driver.limited(self._connection, LOGIN_SECONDS):
+                cursor = self._connection.cursor()
+                cursor.execute(_SETTINGS)
+                cursor.close()
         except self._driver.errors as error:
             failure = driver_error(error, self._where, connecting=True)
         else:

@@ -6,16 +6,23 @@ engine does not know which one it has.
 
 from __future__ import annotations
 
+import os
+import socket
 import struct
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from dictionary_pipeline.config.resolved import ConnectionSpec, Secret
+from dictionary_pipeline.engines.deadline import Deadline
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.suggestions import did_you_mean
 
 LOGIN_SECONDS = 15
+LONGEST_SECONDS = 120
+"""The time limit of a statement for which no other is given."""
 _ACCESS_TOKEN_ATTRIBUTE = 1256
 """SQL_COPT_SS_ACCESS_TOKEN (Microsoft ODBC driver, "Use Microsoft Entra ID")."""
 _AUTHENTICATION: Mapping[str, str] = {
@@ -52,12 +59,12 @@ class Driver(ABC):
         """What the driver raises."""
 
     @abstractmethod
-    def open(self, timeout_s: int) -> Any:
+    def open(self) -> Any:
         """A DB-API connection in autocommit mode."""
 
     @abstractmethod
-    def limit(self, connection: Any, timeout_s: int) -> None:
-        """Set the time limit of the statements to come."""
+    def limited(self, connection: Any, seconds: int) -> AbstractContextManager[None]:
+        """Let the statement of the block take so long at most; then it ends with one of `errors`."""
 
     def _secret(self, *names: str) -> str | None:
         secret: Secret | None = next((self._secrets[name] for name in names if name in self._secrets), None)
@@ -96,7 +103,7 @@ class MssqlPython(Driver):
             OSError,
         )
 
-    def open(self, timeout_s: int) -> Any:
+    def open(self) -> Any:
         parts = {"Server": f"{self.server},{self.port}", **self._keywords}
         if self.database:
             parts["Database"] = self.database
@@ -111,22 +118,28 @@ class MssqlPython(Driver):
             parts |= {"UID": user} if user else {}
             parts |= {"PWD": password} if password else {}
         text = ";".join(f"{key}={_braced(value)}" for key, value in parts.items())
-        connection = self._module.connect(text, autocommit=True, attrs_before=attributes, timeout=LOGIN_SECONDS)
-        connection.timeout = timeout_s
-        return connection
+        return self._module.connect(text, autocommit=True, attrs_before=attributes, timeout=LOGIN_SECONDS)
 
-    def limit(self, connection: Any, timeout_s: int) -> None:
-        connection.timeout = timeout_s
+    @contextmanager
+    def limited(self, connection: Any, seconds: int) -> Iterator[None]:
+        if connection.timeout != seconds:
+            connection.timeout = seconds
+        yield
 
 
 class Pymssql(Driver):
-    """FreeTDS in a wheel: SQL logins only, nothing else to install."""
+    """FreeTDS in a wheel: SQL logins only, nothing else to install.
+
+    FreeTDS has one time limit for all connections of a process (`dbsettime`), which a session cannot have
+    for itself. So that one is never moved, and a statement's limit hangs up its connection.
+    """
 
     def __init__(self, spec: ConnectionSpec) -> None:
         super().__init__(spec)
         import pymssql
 
         self._module = pymssql
+        pymssql.set_wait_callback(_statement_waits)
         query = spec.options.get("query") or {}
         for key in sorted(query.keys() - {"encryption", "tds_version", "charset"}):
             raise _unknown_parameter(key, ("encryption", "tds_version"), spec)
@@ -139,7 +152,7 @@ class Pymssql(Driver):
         # Its lower layer raises errors of its own while connecting.
         return (self._module.Error, self._module.Warning, self._module._mssql.MSSQLException, OSError)
 
-    def open(self, timeout_s: int) -> Any:
+    def open(self) -> Any:
         return self._module.connect(
             server=self.server,
             port=str(self.port),
@@ -147,15 +160,60 @@ class Pymssql(Driver):
             password=self._secret("password", "pass"),
             database=self.database or "",
             login_timeout=LOGIN_SECONDS,
-            timeout=timeout_s,
+            timeout=LONGEST_SECONDS,
             autocommit=True,
             appname="dictionary_pipeline",
             charset="UTF-8",
             **self._extra,
         )
 
-    def limit(self, connection: Any, timeout_s: int) -> None:
-        connection._conn.query_timeout = timeout_s
+    @contextmanager
+    def limited(self, connection: Any, seconds: int) -> Iterator[None]:
+        line = _this_thread.line = _Line()
+        try:
+            with Deadline(seconds, line.hang_up):
+                yield
+        finally:
+            _this_thread.line = None
+            line.release()
+
+
+class _Line:
+    """The socket over which FreeTDS waits for a statement's answer."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+
+    def take(self, descriptor: int) -> None:
+        """Keep a handle of our own, which stays this socket's when FreeTDS closes its."""
+        if self._socket is None:
+            self._socket = socket.socket(fileno=os.dup(descriptor))
+
+    def hang_up(self) -> None:
+        """End the connection; the wait for the answer ends with an error."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def release(self) -> None:
+        """Close the handle, not the connection."""
+        if self._socket is not None:
+            self._socket.close()
+
+
+class _Waiting(threading.local):
+    """What the statement of this thread waits for."""
+
+    line: _Line | None = None
+
+
+_this_thread = _Waiting()
+
+
+def _statement_waits(descriptor: int) -> None:
+    """Called by pymssql, in the thread of the statement, when it is sent and its answer is not there yet."""
+    if _this_thread.line is not None:
+        _this_thread.line.take(descriptor)
 
 
 def create_driver(spec: ConnectionSpec) -> Driver:

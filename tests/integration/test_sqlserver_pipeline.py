@@ -22,7 +22,13 @@ from servers.tds_backend import Backend
 
 from dictionary_pipeline.config.resolved import DatabaseConfig, SamplingLimits
 from dictionary_pipeline.config.targets import resolve_target
-from dictionary_pipeline.errors import AuthenticationFailed, ConfigurationError, ConnectionFailed, NotADatabase
+from dictionary_pipeline.errors import (
+    AuthenticationFailed,
+    ConfigurationError,
+    ConnectionFailed,
+    NotADatabase,
+    QueryTimeout,
+)
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.publishing.local import LocalStore
 
@@ -194,12 +200,23 @@ def test_a_connection_lost_while_the_catalog_is_read_publishes_nothing(server: T
 def test_a_slow_table_costs_its_budget_and_is_named(server: TdsServer, tmp_path: Path) -> None:
     server.faults.slow = {"[t_0001]": 60.0}
     start = time.monotonic()
-    summary = run(url(server), tmp_path, table_seconds=4.0)
+    summary = run(url(server), tmp_path, table_seconds=2.0)
     assert time.monotonic() - start < 30
     assert summary.exit_code == 3
     assert [problem.object for problem in summary.problems] == ["sales.t_0001"]
     samples = {fqn: entry["Columns"][0]["SampleValues"] for fqn, entry in entries(tmp_path).items()}
     assert samples == {"few.sales.t_0000": [], "few.sales.t_0001": None, "few.sales.t_0002": []}
+
+
+def test_the_time_limit_of_one_session_is_not_moved_by_another(server: TdsServer) -> None:
+    server.faults.slow = {"slow": 10.0}
+    engine = engine_for(url(server))
+    with engine.open() as one, engine.open() as other:
+        one.rows("SELECT 1 AS x", timeout_s=1.0)
+        other.rows("SELECT 1 AS x", timeout_s=60.0)
+        with pytest.raises(QueryTimeout):
+            one.rows("SELECT 1 AS slow", timeout_s=1.0)
+        assert one.rows("SELECT 1 AS x", timeout_s=1.0), "it connects again"
 
 
 def test_a_url_may_name_only_a_client_and_parameters_that_exist() -> None:
