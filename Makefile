@@ -23,8 +23,10 @@ demo: $(VENV)/.installed
 	@$(PY) -m dictionary_pipeline.demo
 	@$(PY) -m dictionary_pipeline.orchestration.materialize demo
 
+# The tests of one file share servers, so a file stays with one worker.
+WORKERS ?= 2
 test: $(VENV)/.installed-test
-	$(PY) -m pytest --cov --cov-report=term $(ARGS)
+	$(PY) -m pytest --cov --cov-report=term -n $(WORKERS) --dist loadfile $(ARGS)
 
 # GraphRAG never becomes a dependency: it has an environment of its own, and `make test` leaves these tests out.
 GRAPHRAG := build/graphrag-venv
