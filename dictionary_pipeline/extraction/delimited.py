@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from dictionary_pipeline.enrichment.model.texts import without_reasoning
+
 
 class EntityRecord(NamedTuple):
     """An entity that a reply names."""
@@ -48,12 +50,14 @@ class ParsedReply(NamedTuple):
 DELIMITER, RECORD_DELIMITER, COMPLETION_MARK = "<|>", "##", "<|COMPLETE|>"
 _LOWEST, _HIGHEST = 1.0, 10.0
 
-_LEFT, _BAR, _RIGHT = "(?:<|&lt;)", "[|｜]", "(?:>|&gt;)"
+_LEFT, _BAR, _RIGHT = "(?:[<＜]|&lt;)", r"(?:\\?[|｜])", "(?:[>＞]|&gt;)"
 _DELIMITER = re.compile(rf"{_LEFT} ?{_BAR}{{1,2}} ?{_RIGHT}|\{{tuple_delimiter\}}")
+_COMMA = re.compile(r"""(?<=["'])[ \t]*,[ \t]*(?=["'\d])""")
 _COMPLETION = re.compile(rf"{_LEFT} ?{_BAR}? ?COMPLETE ?{_BAR}? ?{_RIGHT}|\{{completion_delimiter\}}", re.IGNORECASE)
-_QUOTES = "\"'`*“”‘’„«»"
+_QUOTES = "\"'`*“”‘’„«»＂"
 _KIND = re.compile(rf"(?P<kind>\w{{1,40}})[{_QUOTES}]{{0,4}}\s{{0,8}}(?:{_DELIMITER.pattern})")
-_OPENERS = _QUOTES + "([{-•·–—>_| \t\r\n\f\v"
+_ESCAPED_KIND = re.compile(rf"&quot;(\w{{1,40}})&quot;(?=\s{{0,8}}(?:{_DELIMITER.pattern}))")
+_OPENERS = _QUOTES + "([{（-•·–—>_| \t\r\n\f\v\u00a0\u3000\u200b\ufeff"
 _KINDS = {
     "entity": "entity",
     "entities": "entity",
@@ -61,14 +65,25 @@ _KINDS = {
     "relationships": "relationship",
     "relation": "relationship",
 }
-_NUMBERING = re.compile(r"\n[ \t]*\d{1,3}\.$")
+_OTHER_DELIMITER = re.compile(
+    r"""^[ \t(\[*`-]{0,8}["'](?:entity|relationship)["'][ \t]{0,8}"""
+    r"""(?P<mark>[<#]{0,2}\|[|#>]{0,3}|,(?=[ \t]{0,8}["']))""",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DELIMITERS = {"entity": 2, "relationship": 3}
+_NUMBERING = re.compile(
+    rf"\n[ \t*_#•–—>-]*(?:\d{{1,3}}\.|\[[ x]\]|(?:{'|'.join(_KINDS)}|record) ?\d{{0,3}}[:：])$", re.IGNORECASE
+)
 _WEIGHT_BEFORE = re.compile(rf"(?:{_DELIMITER.pattern})\s{{0,8}}\d[\d./]{{0,8}}$")
-_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=\*{0,2}(?:##|```|[\r\n]|<|,|$|\|[ \t]*(?:[\r\n]|$)))")
+_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=[).;]?\*{0,2}(?:##|```|[\r\n]|<|,|$|\|[ \t]*(?:[\r\n]|$)))")
 _DELIMITER_LINE = re.compile(r"\n[ \t]*[*`]{0,3}#{2,}[*`]{0,3}[ \t]*(?:\n|$)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?(?:e[-+]?\d{1,3})?|inf\b)", re.IGNORECASE)
+_ONLY_WEIGHT = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|(?:/|out of|of)\s*\d+)?", re.IGNORECASE)
 _SCALE = re.compile(r"\s*(?:/|out of|of)\s*(\d{1,6})|\s*(%)", re.IGNORECASE)
 _REFERENCE = re.compile(r"&(?:#(?P<decimal>\d{1,7})|#x(?P<hex>[0-9a-f]{1,6})|(?P<name>amp|lt|gt|quot|apos));", re.I)
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_PLACEHOLDER = re.compile(r"<([^<>/]+)>")
+"""As the format's description writes fields: `<name>`."""
 _PLAIN = set(" .,:;/_-'")
 
 
@@ -86,7 +101,7 @@ def parse_replies(replies: Iterable[str]) -> ParsedReply:
     records: dict[Record, None] = {}
     rejected: list[str] = []
     for reply in replies:
-        for kind, body in _bodies(reply):
+        for kind, body in _bodies(_with_delimiters(without_reasoning(reply))):
             found = _record(kind, body)
             if isinstance(found, str):
                 rejected.append(found)
@@ -120,6 +135,16 @@ def _unescaped(text: str) -> str:
         return chr(code) if code <= 0x10FFFF else match.group()
 
     return _REFERENCE.sub(char, text)
+
+
+def _with_delimiters(reply: str) -> str:
+    """The reply with escaped quotes and another kind of delimiter (`|`, `<|#|>`, comma) turned into the usual ones."""
+    other = None if _DELIMITER.search(reply) else _OTHER_DELIMITER.search(reply)
+    if other is None:
+        return _ESCAPED_KIND.sub(r'"\1"', reply)
+    if other["mark"] == ",":
+        return _COMMA.sub(DELIMITER, reply)
+    return reply.replace(other["mark"], DELIMITER)
 
 
 def _bodies(reply: str) -> Iterator[tuple[str, str]]:
@@ -156,7 +181,9 @@ def _may_begin(head: str, opening: str, *, is_first: bool) -> bool:
     before = _DELIMITER.search(head[-20:] + opening)
     if before and before.end() >= len(head[-20:]):
         return False  # a field of the record before
-    closed = head.endswith((")", "##", "}")) or _COMPLETION.search(head[-20:] + opening) is not None
+    if is_first and head.endswith((":", "：")) and ("(" in opening or "（" in opening):
+        return True  # "Answer: (...)"
+    closed = head.endswith((")", "）", "##", "}")) or _COMPLETION.search(head[-20:] + opening) is not None
     numbered = _NUMBERING.search("\n" * is_first + head[-80:]) is not None
     after_weight = ("(" in opening or '"' in opening) and _WEIGHT_BEFORE.search(head[-40:]) is not None
     return closed or "\n" in opening or numbered or after_weight
@@ -178,7 +205,7 @@ def _body(text: str) -> str:
     if cut and not _DELIMITER.search(text, cut.end()):
         text = text[: cut.start()]
     text = text.rstrip().removesuffix("```").rstrip("#*` \t\r\n")
-    for opening, bracket in ("()", "[]"):
+    for opening, bracket in ("()", "[]", "{}", "（）"):
         if text.endswith(bracket) and text.count(bracket) > text.count(opening):
             return text[:-1]
     return text
@@ -189,6 +216,8 @@ def _record(kind: str, body: str) -> Record | str:
     if not kind:
         return "neither an entity nor a relationship"
     cuts = [(match.start(), match.end()) for match in _DELIMITER.finditer(body)]
+    if len(cuts) > _DELIMITERS[kind] and not body[cuts[-1][1] :].strip():
+        body = body[: cuts.pop()[0]]
     if kind == "entity":
         if len(cuts) < 2:
             return "an entity without a type or description"
@@ -204,7 +233,10 @@ def _record(kind: str, body: str) -> Record | str:
     last = cuts[-1] if len(cuts) > 2 else None
     if last is None:
         return RelationshipRecord(source, target, _text(rest), _LOWEST)
-    return RelationshipRecord(source, target, _text(body[cuts[1][1] : last[0]]), _weight(body[last[1] :]))
+    description, weight = _text(body[cuts[1][1] : last[0]]), body[last[1] :]
+    if _ONLY_WEIGHT.fullmatch(description) and not _NUMBER.search(weight):
+        description, weight = _text(weight), description  # in the wrong order
+    return RelationshipRecord(source, target, description, weight_of(weight))
 
 
 def _fields(body: str, cuts: Sequence[tuple[int, int]]) -> list[str]:
@@ -219,10 +251,12 @@ def _text(field: str) -> str:
     for opening, closing in (("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("«", "»")):
         if len(text) >= len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
             text = text[len(opening) : len(text) - len(closing)].strip()
-    return _unescaped(text)
+    placeholder = _PLACEHOLDER.fullmatch(text)
+    return _unescaped(placeholder[1] if placeholder else text)
 
 
-def _weight(field: str) -> float:
+def weight_of(field: str) -> float:
+    """The weight that a text states (`8`, `8/10`, `80 %`), between 1 and 10; 1 for one without a number."""
     text = unicodedata.normalize("NFKC", field)
     number = _NUMBER.search(text)
     if number is None:

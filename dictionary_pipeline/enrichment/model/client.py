@@ -18,6 +18,7 @@ from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.model.asking import Message, Request, format_text, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Usage
 from dictionary_pipeline.enrichment.model.pace import Pace
+from dictionary_pipeline.enrichment.model.texts import without_reasoning
 from dictionary_pipeline.errors import ConfigurationError, DictionaryError
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _reply(completion: Any) -> Reply:
     )
     if getattr(message, "refusal", None):
         ending = "refusal"
-    return Reply(message.content or "", ending, usage)
+    return Reply(without_reasoning(message.content or ""), ending, usage)
 
 
 def reply_of(body: Any) -> Reply:

@@ -60,6 +60,14 @@ def without_telling_words(text: str, replacement: str = "***") -> str:
     return _TELLING.sub(replacement, text)
 
 
+_REASONING = re.compile(r"\A.*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+
+
+def without_reasoning(answer: str) -> str:
+    """An answer without the thoughts that some servers send before it; their drafts are no part of it."""
+    return _REASONING.sub("", answer)
+
+
 def unique_names(names: Iterable[str]) -> list[str]:
     """Cleaned names, each once: what is equal after cleaning gets a number."""
     found: dict[str, None] = {}

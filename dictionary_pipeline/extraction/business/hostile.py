@@ -15,7 +15,7 @@ from dictionary_pipeline.enrichment.model.texts import clean
 
 _RECORD = re.compile(
     r"<\||\|>|< ?\|{1,2} ?>|\{(?:tuple|record|completion)_delimiter"
-    r"|[\"'](?:entity|entities|relationships?)[\"']\s*[:<,]"
+    r"|[\"'](?:entity|entities|relationships?)[\"']\s*[:<,|]"
     r"|[\"']type[\"']\s*:\s*[\"'](?-i:[A-Z_]{3,})[\"']",
     re.IGNORECASE,
 )

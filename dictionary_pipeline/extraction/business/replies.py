@@ -10,7 +10,7 @@ from typing import Any
 from dictionary_pipeline.enrichment.model.answers import json_object
 from dictionary_pipeline.extraction.business.asking import Batch
 from dictionary_pipeline.extraction.business.records import Found, FoundEntity, FoundRelationship
-from dictionary_pipeline.extraction.delimited import EntityRecord, parse_replies
+from dictionary_pipeline.extraction.delimited import EntityRecord, parse_replies, weight_of
 from dictionary_pipeline.extraction.model import ALL_EDGE_TYPES
 
 MAX_RECORDS = 200
@@ -18,7 +18,7 @@ MAX_RECORDS = 200
 _MAX_TEXT = 2_000
 _LOWEST, _HIGHEST = 1.0, 10.0
 _TYPED = re.compile(rf"\W*({'|'.join(ALL_EDGE_TYPES)})\b\W*", re.IGNORECASE)
-_COMPLETE = re.compile(r"\bcomplete\b", re.IGNORECASE)
+_COMPLETE = re.compile(r"[<|{]\s?complete\b|\bcomplete\W*\Z", re.IGNORECASE)
 _YES = re.compile(r"\W*(?:y|yes)\b", re.IGNORECASE)
 
 Replies = Mapping[str, Found]
@@ -29,8 +29,13 @@ def read_reply(text: str, batch: Batch) -> Replies | None:
     """Read one reply about the texts of a batch; null when it is not in the format at all."""
     if batch.settings.format == "delimited":
         found = _delimited(text)
+        if not found.is_empty:
+            return {batch.units[0].key: _capped(found)}
+        document = _document(text)  # some models write JSON whatever they are asked for
+        if document is not None:
+            return _by_unit(document, batch)
         # Nothing found is an answer only when the model says that it is complete.
-        return None if found.is_empty and not _COMPLETE.search(text) else {batch.units[0].key: _capped(found)}
+        return {batch.units[0].key: Found()} if _COMPLETE.search(text) else None
     document = _document(text)
     return None if document is None else _by_unit(document, batch)
 
@@ -116,6 +121,8 @@ _RELATIONSHIP = ("source", "target", "type", "description")
 
 
 def _weight(value: Any) -> float:
+    if isinstance(value, str):
+        return weight_of(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # The bounds first: a whole number may be too large for a float.
     return clamped(max(_LOWEST, min(value, _HIGHEST))) if is_number else _LOWEST

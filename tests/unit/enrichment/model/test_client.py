@@ -12,7 +12,7 @@ from servers.openai_stub import KEY, KEY_VARIABLE, OpenAIStub, Reply, running_st
 
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.model.asking import Question, messages
-from dictionary_pipeline.enrichment.model.client import ModelClient, ModelUnavailable
+from dictionary_pipeline.enrichment.model.client import ModelClient, ModelUnavailable, reply_of
 from dictionary_pipeline.enrichment.model.facts import ColumnFacts, TableFacts
 
 COLUMN = ColumnFacts("id", "id", "integer", False, None, None, (), ())
@@ -108,3 +108,17 @@ def test_the_clients_package_is_imported_by_the_first_request_only() -> None:
         "sys.exit('openai' in sys.modules or 'azure.identity' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ('<think>\n{"draft": 1}\n</think>\n\n{"a": 1}', '{"a": 1}'),
+        ("Let me see ...</think>Y", "Y"),
+        ("<THINKING>Perhaps.</THINKING> N", "N"),
+        ("The <think> tag opens.", "The <think> tag opens."),
+    ],
+)
+def test_the_thoughts_that_some_servers_send_along_are_no_part_of_the_answer(content: str, answer: str) -> None:
+    body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    assert reply_of(body).text.strip() == answer

@@ -70,7 +70,8 @@ def test_a_single_text_needs_no_citation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "expected"), [(0, 1), (11, 10), (10**400, 10), (-5, 1), (7.5, 7.5), ("8", 1), (None, 1), (True, 1)]
+    ("weight", "expected"),
+    [(0, 1), (11, 10), (10**400, 10), (-5, 1), (7.5, 7.5), ("8", 8), ("8/10", 8), ("high", 1), (None, 1), (True, 1)],
 )
 def test_weights_are_clamped(weight: Any, expected: float) -> None:
     replies = read_reply(reply(relationships=[link("u1", weight=weight)]), ONE)
@@ -101,10 +102,24 @@ def test_the_type_stands_before_the_description_in_the_delimiter_format(descript
 
 
 @pytest.mark.parametrize(
-    ("text", "is_answer"), [("<|COMPLETE|>", True), ("COMPLETE", True), ("", False), ("No.", False)]
+    ("text", "is_answer"),
+    [
+        ("<|COMPLETE|>", True),
+        ("COMPLETE", True),
+        ("Nothing is named.\n**Complete**", True),
+        ("<|COMPLETE|>\nNothing is named.", True),
+        ("", False),
+        ("No.", False),
+        ("Here is the complete list: Acme, Bolt.", False),
+    ],
 )
 def test_an_answer_without_records_says_that_it_is_complete(text: str, is_answer: bool) -> None:
     assert read_reply(text, DELIMITED) == ({"a": Found()} if is_answer else None)
+
+
+def test_json_is_read_also_where_the_delimiter_format_was_asked_for() -> None:
+    text = reply(record("u1"), relationships=[link("u1")])
+    assert read_reply(text, DELIMITED) == {"a": found(entity("Acme"), edge("Acme", "Bolt", "USES", "x", 3.0))}
 
 
 def test_records_that_the_parser_refuses_are_counted() -> None:
