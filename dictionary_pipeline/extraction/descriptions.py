@@ -44,7 +44,7 @@ def describe_tables(
     ):
         described = described.join(facts, on=_TABLE, how="left", maintain_order="left")
     text = pl.concat_str(
-        pl.col("definition").str.strip_chars(),
+        _sentence("definition"),
         pl.format("Primary key: {}.", "primary_key"),
         pl.format("Foreign keys: {}.", "references"),
         pl.format("Referred to by: {}.", "children"),
@@ -72,7 +72,7 @@ def describe_columns(nodes: Nodes, catalog: Catalog, profiles: pl.DataFrame, def
     )
     text = pl.concat_str(
         _named(),
-        pl.col("definition").str.strip_chars(),
+        _sentence("definition"),
         pl.format("Type: {}.", "data_type"),
         pl.format("Allowed values: {}.", "allowed"),
         separator=" ",
@@ -84,6 +84,13 @@ def describe_columns(nodes: Nodes, catalog: Catalog, profiles: pl.DataFrame, def
 def _named() -> pl.Expr:
     label = pl.col("label")
     return pl.concat_str(label.str.head(1).str.to_uppercase(), label.str.slice(1), pl.lit("."))
+
+
+def _sentence(text: str) -> pl.Expr:
+    """The text, ended, so that what follows is no part of it."""
+    stripped = pl.col(text).str.strip_chars()
+    is_ended = (stripped == "") | stripped.str.contains(r"[.!?…:;。！？][)\]\"'»”’]?$")
+    return pl.when(is_ended).then(stripped).otherwise(pl.concat_str(stripped, pl.lit(".")))
 
 
 def _listed(items: str, limit: int, separator: str) -> pl.Expr:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import polars as pl
+import pytest
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog, Identity
@@ -307,7 +308,25 @@ def test_hostile_comments_stay_inside_descriptions() -> None:
     assert after.entities.drop("description").equals(before.entities.drop("description"))
     assert after.ids.equals(before.ids)
     texts = dict(after.entities.select("qualified_name", "description").iter_rows())
-    assert texts["shop.s.a.id"] == f"Column shop.s.a.id. {hostile} Type: int."
+    assert texts["shop.s.a.id"] == f"Column shop.s.a.id. {hostile}. Type: int."
+
+
+@pytest.mark.parametrize(
+    ("comment", "shown"),
+    [
+        ("What it is", "What it is."),
+        ("Is it? (Yes.) ", "Is it? (Yes.)"),
+        ("今日。", "今日。"),
+        ("See Net_(ex)", "See Net_(ex)."),
+    ],
+)
+def test_a_definition_without_a_full_stop_is_ended_before_the_next_fact(comment: str, shown: str) -> None:
+    catalog = make_catalog(tables={"s.a": ["id int"]}, comments={"s.a": comment, "s.a.id": comment})
+
+    texts = dict(make_graph(catalog).entities.select("qualified_name", "description").iter_rows())
+
+    assert texts["shop.s.a.id"] == f"Column shop.s.a.id. {shown} Type: int."
+    assert texts["shop.s.a"].startswith(f"Table shop.s.a. {shown} DDL: ")
 
 
 def test_tables_without_columns_keys_or_views_make_a_graph_of_entities_only() -> None:
