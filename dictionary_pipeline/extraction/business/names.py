@@ -13,6 +13,7 @@ from dictionary_pipeline.naming import words
 
 MAX_NAME = 100
 _WORD = re.compile(r"\w+")
+_KEY_WORD = re.compile(r"\w+[+#]*")
 _SHORT = 2
 _LEGAL_FORMS = frozenset(
     (
@@ -37,18 +38,22 @@ def title_of(name: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def name_key(name: str) -> str:
+def name_key(name: str, *, with_form: bool = False) -> str:
     """What is equal for two spellings of one name: case, marks, article, plural, legal form of a company.
 
     The key is for comparing only; it may be no word at all. Names of one title have one key.
+
+    Args:
+        with_form: Names with and without a legal form, or with different ones, are not equal.
     """
     folded = title_of(name).casefold()
-    found = _WORD.findall(_DOTTED.sub(lambda match: match.group().replace(".", ""), folded))
-    while len(found) > 1 and found[-1] in _LEGAL_FORMS:
+    found = _KEY_WORD.findall(_DOTTED.sub(lambda match: match.group().replace(".", ""), folded))
+    found[-1:] = map(singular, found[-1:])
+    while len(found) > 1 and found[-1] in _LEGAL_FORMS and not with_form:
         found.pop()
+        found[-1:] = map(singular, found[-1:])
     if len(found) > 1 and found[0] in _ARTICLES:
         del found[0]
-    found[-1:] = map(singular, found[-1:])
     return " ".join(found)
 
 

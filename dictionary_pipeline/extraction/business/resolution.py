@@ -16,6 +16,8 @@ from dictionary_pipeline.extraction.business.validation import Mention
 
 _NAME = re.compile(r"[\w&'’\- ]+")
 _MAX_WORDS = 4
+_NO_COMPANIES = frozenset(("PERSON", "GEO", "FACILITY", "PROCESS", "PRODUCT", "EVENT", "METRIC"))
+"""Types of which no two names are one for a legal form: a hotel spa is no hotel, and insurance no insurance company."""
 
 
 class Resolved(NamedTuple):
@@ -48,7 +50,7 @@ class Resolution(NamedTuple):
 
     def title(self, name: str) -> str | None:
         """Title of the entity of a name, or null."""
-        return self.by_key.get(name_key(name)) if name else None
+        return self.by_key.get(name_key(name, with_form=True)) or self.by_key.get(name_key(name)) if name else None
 
 
 def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], types: Sequence[str]) -> Resolution:
@@ -59,9 +61,15 @@ def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], t
         types: All types; of two that as many texts give, the first counts.
     """
     preferred = {name_key(other): name for name, others in sorted(aliases.items()) for other in (*others, name)}
+    mentions = list(mentions)
+    apart = _told_apart_by_form(mentions) - preferred.keys()
+
+    def key_of(name: str) -> str:
+        return name_key(name, with_form=name_key(name) in apart)
+
     groups: dict[str, list[Mention]] = defaultdict(list)
     for mention in mentions:
-        groups[_followed(name_key(mention.name), preferred)].append(mention)
+        groups[_followed(key_of(mention.name), preferred)].append(mention)
     entities, conflicts = [], []
     by_key: dict[str, str] = {}
     for key, group in groups.items():
@@ -70,11 +78,20 @@ def resolve(mentions: Iterable[Mention], aliases: Mapping[str, Sequence[str]], t
         chosen = min(kinds, key=lambda kind: (-kinds[kind], types.index(kind)))
         title = title_of(name)
         entities.append(Resolved(title, name, chosen, tuple(sorted(set(group)))))
-        by_key |= dict.fromkeys((key, *(name_key(mention.name) for mention in group)), title)
+        by_key |= dict.fromkeys((key, *(key_of(mention.name) for mention in group)), title)
         if len(kinds) > 1:
             listed = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
             conflicts.append(Conflict(title, chosen, listed))
     return Resolution(tuple(sorted(entities)), tuple(sorted(conflicts)), by_key)
+
+
+def _told_apart_by_form(mentions: Iterable[Mention]) -> set[str]:
+    """Keys of names that mean one thing with a legal form behind them and another without, as their types show."""
+    plain, formed = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for mention in mentions:
+        key = name_key(mention.name)
+        (plain if name_key(mention.name, with_form=True) == key else formed)[key].add(mention.type)
+    return {key for key, types in formed.items() if key in plain and not (types & plain[key]) - _NO_COMPANIES}
 
 
 def glossary_aliases(glossary: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

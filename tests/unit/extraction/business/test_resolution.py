@@ -26,6 +26,8 @@ from unit.extraction.business.texts import EXACT, edge, entity, found, graph, of
         (("the board", "Board"), "BOARD"),
         (("Straße", "STRASSE"), "STRASSE"),
         (("return-rate", "return rate"), "RETURN RATE"),
+        (("freight company", "freight companies"), "FREIGHT COMPANY"),
+        (("Acme Company", "Acme Corp.", "Acme"), "ACME"),
     ],
 )
 def test_spellings_of_one_name_are_one_entity(names: tuple[str, ...], title: str) -> None:
@@ -34,11 +36,50 @@ def test_spellings_of_one_name_are_one_entity(names: tuple[str, ...], title: str
 
 
 @pytest.mark.parametrize(
-    "names", [("Paris", "Pari Passu"), ("Gas", "Ga"), ("Acme North", "Acme South"), ("Oslo", "Oslo Port")]
+    "names",
+    [
+        ("Paris", "Pari Passu"),
+        ("Gas", "Ga"),
+        ("Acme North", "Acme South"),
+        ("Oslo", "Oslo Port"),
+        ("C", "C++", "C#"),
+        ("Disney", "Disney+"),
+    ],
 )
 def test_other_names_stay_apart(names: tuple[str, ...]) -> None:
     built = of_one(" ".join(names), *(entity(name) for name in names))
     assert built.entities.height == len(names)
+
+
+@pytest.mark.parametrize(
+    ("plain", "formed"),
+    [
+        (("insurance", "PRODUCT"), ("insurance company", "ORGANIZATION")),
+        (("transport", "PROCESS"), ("transport companies", "ORGANIZATION")),
+        (("hotel", "FACILITY"), ("hotel spa", "FACILITY")),
+    ],
+)
+def test_words_that_only_look_like_a_legal_form_merge_nothing(plain: tuple[str, str], formed: tuple[str, str]) -> None:
+    built = of_one(
+        f"The {formed[0]} sells {plain[0]}",
+        entity(*plain),
+        entity(*formed),
+        edge(formed[0], plain[0], "SUPPLIES"),
+        edge(plain[0], formed[0], "USES"),
+    )
+    assert dict(built.entities.select("title", "type").iter_rows()) == {
+        plain[0].upper(): plain[1],
+        formed[0].upper(): formed[1],
+    }
+    assert triples(built) == [
+        (formed[0].upper(), "SUPPLIES", plain[0].upper()),
+        (plain[0].upper(), "USES", formed[0].upper()),
+    ]
+
+
+def test_an_alias_holds_whatever_the_types() -> None:
+    names = (entity("Acme", "PRODUCT"), entity("Acme Ltd", "ORGANIZATION"))
+    assert of_one("Acme Ltd", *names, aliases={"Acme": ()}).entities.height == 1
 
 
 def test_a_name_that_only_looks_like_a_plural_keeps_its_spelling() -> None:
