@@ -37,7 +37,11 @@ def merge_published(locations: Sequence[str], folder: Path, project: Path | None
     bundles = [open_published(location, project) for location in locations]
     names = [bundle.manifest.database for bundle in bundles]
     if len(set(names)) < len(names):
-        raise ConfigurationError("a database is named twice", where=", ".join(names), fix="Name each database once.")
+        raise ConfigurationError(
+            "a database is named twice",
+            where=", ".join(names),
+            fix="Name each database once; build different databases of one name under names of their own (--name).",
+        )
     previous = _known_ids(folder)
     graph = merge_graphs([_graph(bundle) for bundle in bundles], previous)
     rag = graphrag_frames(graph.entities, graph.edges, graph.ids, units=graph.units)

@@ -43,8 +43,11 @@ def merge_graphs(graphs: Sequence[NamedGraph], previous_ids: pl.DataFrame | None
     taken: set[str] = set()
     told_apart = []
     for graph in graphs:
-        own = set(graph.entities.filter(_IS_SQL & ~pl.col("is_stub"))["title"])
-        named = _renamed(graph, is_prefixed=bool(own & taken))
+        own = graph.entities.filter(_IS_SQL & ~pl.col("is_stub"))["title"]
+        prefix = ""
+        while not taken.isdisjoint(prefix + own):
+            prefix += graph.name.upper() + "."
+        named = _renamed(graph, prefix)
         taken |= set(named.entities.filter(_IS_SQL & ~pl.col("is_stub"))["title"])
         told_apart.append(named)
     order = {kind: rank for rank, kind in enumerate(ALL_EDGE_TYPES)}
@@ -75,12 +78,11 @@ def _united(rows: pl.DataFrame, key: Sequence[str], schema: pl.Schema) -> pl.Dat
     ).select(schema.names())
 
 
-def _renamed(graph: NamedGraph, *, is_prefixed: bool) -> NamedGraph:
-    """The graph with its name before its texts, and before all titles but those of stubs of another database."""
-    prefix = graph.name.upper() + "."
+def _renamed(graph: NamedGraph, prefix: str) -> NamedGraph:
+    """The graph with its name before its texts, and the prefix before all titles but stubs of another database."""
     here = graph.entities.filter(~pl.col("is_stub"))["database"].unique()
     is_own = ~pl.col("is_stub") | pl.col("database").is_null() | pl.col("database").is_in(here.implode())
-    renamed = graph.entities.filter(_IS_SQL & is_own)["title"] if is_prefixed else pl.Series([], dtype=pl.String())
+    renamed = graph.entities.filter(_IS_SQL & is_own)["title"] if prefix else pl.Series([], dtype=pl.String())
     titles = dict(zip(renamed, prefix + renamed, strict=True))
     label = f"{graph.name}: "
     texts = {key: label + key for key in graph.units["key"]}

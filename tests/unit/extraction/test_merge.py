@@ -59,6 +59,18 @@ def test_of_databases_with_the_same_titles_the_later_one_gets_its_name_and_ids_s
     assert merged.entities["title"].is_unique().all()
 
 
+def test_a_name_that_is_put_before_titles_makes_no_table_the_table_of_another_database() -> None:
+    first, twin = database(None, "main.t"), database("twin", "main.t")
+
+    merged = merge_graphs([named("first", first), named("other", twin), named("twin", first)], None)
+
+    assert merged.entities.filter(pl.col("type") == "SQLTABLE")["title"].to_list() == [
+        "MAIN.T TABLE",
+        "TWIN.MAIN.T TABLE",
+        "TWIN.TWIN.MAIN.T TABLE",
+    ]
+
+
 def with_company(graph: NamedGraph, says: str) -> NamedGraph:
     """The graph with a company that the first table and a document mention."""
     table = graph.entities["title"][0]
