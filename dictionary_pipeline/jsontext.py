@@ -31,17 +31,23 @@ def digest(value: Any) -> str:
 
 def loads_strict(text: str | bytes) -> Any:
     """Parse JSON, refusing NaN, Infinity and duplicate keys."""
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
 
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is not JSON")
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            raise ValueError("a key occurs twice in an object")
-        return result
+def leading_value(text: str, start: int) -> Any:
+    """Parse the JSON value that begins at a position, as strictly, whatever follows it."""
+    return json.JSONDecoder(parse_constant=_refused, object_pairs_hook=_unique).raw_decode(text, start)[0]
 
-    return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key occurs twice in an object")
+    return result
 
 
 def leaves(value: Any) -> Iterator[str]:

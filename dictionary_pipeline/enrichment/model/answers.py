@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from dictionary_pipeline.enrichment.model.asking import CONFIDENCES, LENGTHS, UNKNOWN, Question
 from dictionary_pipeline.enrichment.model.facts import TableFacts
 from dictionary_pipeline.enrichment.model.texts import Guard, clean
-from dictionary_pipeline.jsontext import loads_strict
+from dictionary_pipeline.jsontext import leading_value, loads_strict
 
 _MARKUP = re.compile(r"<[/!a-zA-Z][^>]*>|```|\*\*|__\w|^\s*(?:#{1,6}|[-*>])\s|\]\(|&#?\w+;|\{\{|\{%", re.MULTILINE)
 _URL = re.compile(r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S+", re.IGNORECASE)
@@ -26,6 +28,8 @@ _INSTRUCTION = re.compile(
 _NUMBER = re.compile(r"(?<![\w.,])(?:[A-Z]\w*[ -])?\d{4,}")
 """A number, with the name that it is a part of, as in `ISO 4217` or `Form 1099`."""
 _WORD = re.compile(r"\w+")
+_LINE_BEGINS_OBJECT = re.compile(r"^\{", re.MULTILINE)
+_MOST_OBJECTS = 20
 _COPY_LENGTH = 5
 """Shorter samples, such as `EUR`, are words like others."""
 
@@ -194,12 +198,16 @@ class _Rules:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object of an answer; servers that know no format may wrap it in words."""
+    """The JSON object of an answer; servers that know no format may wrap it in words, before and after it."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return None
-    try:
+    with suppress(ValueError, RecursionError):
         document = loads_strict(text[start : end + 1])
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
+        return document if isinstance(document, dict) else None
+    # Braces in the words: an object that begins a line. One within another object would be a part of the answer.
+    for found in islice(_LINE_BEGINS_OBJECT.finditer(text), _MOST_OBJECTS):
+        with suppress(ValueError, RecursionError):
+            document = leading_value(text, found.start())
+            return document if isinstance(document, dict) else None
+    return None

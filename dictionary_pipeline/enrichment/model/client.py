@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _FORMATS = ("json_schema", "json_schema without lengths", "json_object", "text")
 _WHERE = "the language model"
 _MOST_ADAPTATIONS = 6
+_UNKNOWN_MODEL = "model_not_found"
+"""Some servers say so with another status than 404."""
 _clients: dict[tuple[object, ...], openai.OpenAI] = {}
 _clients_lock = threading.Lock()
 
@@ -96,7 +98,10 @@ class ModelClient:
                 self._pace.note(raw.headers)
                 return _reply(raw.parse())
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refusal = error
+                if error.code == _UNKNOWN_MODEL:
+                    failure = as_failure(error, self._settings)
+                else:
+                    refusal = error
             except openai.OpenAIError as error:
                 failure = as_failure(error, self._settings)
             except ValueError:  # a body that is not JSON, or not that of a completion
@@ -174,6 +179,8 @@ def _reply(completion: Any) -> Reply:
     if not choices:
         raise ValueError("no choice")
     message, ending = choices[0].message, choices[0].finish_reason or "stop"
+    if message is None:
+        raise ValueError("no message")
     told = getattr(completion, "usage", None)
     details = getattr(told, "prompt_tokens_details", None)
     usage = Usage(
@@ -184,7 +191,18 @@ def _reply(completion: Any) -> Reply:
     )
     if getattr(message, "refusal", None):
         ending = "refusal"
-    return Reply(without_reasoning(message.content or ""), ending, usage)
+    return Reply(without_reasoning(_text(message.content)), ending, usage)
+
+
+def _text(content: Any) -> str:
+    """What a message says; some servers split it in parts, of which reasoning is no answer."""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if isinstance(part, dict) and _is_text(part))
+    return content if isinstance(content, str) else ""
+
+
+def _is_text(part: dict[str, Any]) -> bool:
+    return part.get("type", "text") == "text" and isinstance(part.get("text"), str)
 
 
 def reply_of(body: Any) -> Reply:
@@ -202,7 +220,20 @@ def reply_of(body: Any) -> Reply:
 
 def _named(error: openai.APIStatusError) -> str:
     """What an error is about, for decisions only: its text can quote the prompt and is never shown."""
-    return f"{error.param or ''} {error.code or ''} {error.message}".casefold()
+    return " ".join([str(error.param), str(error.code), error.message, *_told(error.body)]).casefold()
+
+
+def _told(body: object) -> Iterator[str]:
+    """The texts of an error; servers nest them in their own ways, and some repeat the request as `input`."""
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        for key, value in body.items():
+            if key != "input":
+                yield from _told(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _told(value)
 
 
 def _ending(error: openai.APIStatusError) -> str | None:
@@ -224,7 +255,7 @@ def as_failure(error: openai.OpenAIError, settings: ModelSettings) -> Dictionary
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             fix = f"Check the key in {settings.api_key_env}." if settings.identity == "key" else "Check its role."
             return ConfigurationError("the server refuses the credentials", where=_WHERE, fix=fix, code=status)
-        if isinstance(error, openai.NotFoundError):
+        if isinstance(error, openai.NotFoundError) or error.code == _UNKNOWN_MODEL:
             what = f"the server does not know the model {settings.model!r}, or the address is wrong"
             return ConfigurationError(what, where=_WHERE, fix=_CHECK, code=status)
         if error.code in ("insufficient_quota", "billing_hard_limit_reached"):

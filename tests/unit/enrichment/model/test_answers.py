@@ -107,6 +107,25 @@ def test_what_is_no_json_object_is_a_fault(text: str) -> None:
     assert read_answer(text, QUESTION, NoGuard()).faults == ("the answer is not a JSON object",)
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "Sure! Here it is:\n{}\nLet me know if {{this}} helps.",
+        '<think>The {{"columns": {{}}}} that are asked for ...</think>\n{}',
+        "I fill {{columns}} now.\n```json\n{}\n```",
+    ],
+    ids=["braces after it", "reasoning", "braces before it"],
+)
+def test_words_with_braces_around_an_answer_do_no_harm(wrapped: str) -> None:
+    answer = read_answer(wrapped.format(json.dumps(told(), indent=2)), QUESTION, NoGuard())
+    assert answer.faults == () and lacking(QUESTION, answer) is None
+
+
+def test_a_part_of_a_cut_answer_is_not_taken_for_the_answer() -> None:
+    cut = json.dumps(told(), indent=2).partition('"confidence"')[0]
+    assert read_answer(cut, QUESTION, NoGuard()).faults == ("the answer is not a JSON object",)
+
+
 def test_strange_columns_are_dropped_and_missing_ones_are_asked_for_again() -> None:
     answer = read_answer(json.dumps(told(columns={"status": "State.", "other": "x"})), QUESTION, NoGuard())
     assert set(answer.columns) == {"status"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ from servers.openai_stub import KEY, KEY_VARIABLE, OpenAIStub, Reply, running_st
 
 from dictionary_pipeline.config.model_settings import ModelSettings
 from dictionary_pipeline.enrichment.model.asking import Question, messages
-from dictionary_pipeline.enrichment.model.client import ModelClient, ModelUnavailable, reply_of
+from dictionary_pipeline.enrichment.model.client import ModelClient, ModelUnavailable, RequestRefused, reply_of
 from dictionary_pipeline.enrichment.model.facts import ColumnFacts, TableFacts
+from dictionary_pipeline.errors import ConfigurationError
 
 COLUMN = ColumnFacts("id", "id", "integer", False, None, None, (), ())
 QUESTION = Question(TableFacts("main", "t", "table", None, None, None, (COLUMN,)), True, True, (COLUMN,))
@@ -84,6 +86,50 @@ def test_a_request_states_the_schema_and_the_limits(stub: OpenAIStub) -> None:
     assert wanted["schema"]["properties"]["columns"]["properties"]["id"]["maxLength"] == 300
     assert (body["max_completion_tokens"], body["reasoning_effort"]) == (1320, "low")
     assert "temperature" not in body and "max_tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("error", "parameter"),
+    [
+        ({"error": "'response_format.type' must be 'text'"}, "response_format"),
+        ({"detail": [{"loc": ["body", "response_format", "type"], "msg": "unexpected value"}]}, "response_format"),
+        ({"message": {"detail": [{"loc": ["body", "max_completion_tokens"]}]}}, "max_completion_tokens"),
+    ],
+    ids=["a text", "detail", "message with detail"],
+)
+def test_what_a_server_refuses_is_found_wherever_its_error_says_so(
+    stub: OpenAIStub, error: dict[str, Any], parameter: str
+) -> None:
+    raw = json.dumps(error).encode()
+    stub.script = lambda asked: Reply(status=422, raw=raw) if parameter in asked.body else None
+    assert ask(stub.settings()).text
+    assert parameter not in stub.asked[-1].body
+
+
+def test_the_request_that_an_error_repeats_is_not_what_it_refuses(stub: OpenAIStub) -> None:
+    raw = json.dumps({"detail": [{"loc": ["body", "user"], "input": {"response_format": {}}}]}).encode()
+    stub.script = lambda asked: Reply(status=422, raw=raw)
+    with pytest.raises(RequestRefused):
+        ask(stub.settings())
+    assert len(stub.asked) == 1
+
+
+def test_an_unknown_model_is_a_mistake_in_the_configuration_whatever_the_status(stub: OpenAIStub) -> None:
+    stub.script = lambda asked: Reply(status=400, error={"message": "invalid model ID", "code": "model_not_found"})
+    with pytest.raises(ConfigurationError, match="does not know the model"):
+        ask(stub.settings())
+
+
+def test_a_message_in_parts_is_read_without_its_reasoning(stub: OpenAIStub) -> None:
+    parts = [{"type": "thinking", "thinking": [{"text": "{"}]}, {"type": "text", "text": '{"a": '}, {"text": "1}"}]
+    stub.script = lambda asked: Reply(raw=json.dumps({"choices": [{"message": {"content": parts}}]}).encode())
+    assert ask(stub.settings()).text == '{"a": 1}'
+
+
+def test_a_choice_without_a_message_is_no_answer(stub: OpenAIStub) -> None:
+    stub.script = lambda asked: Reply(raw=b'{"choices": [{"index": 0, "message": null}]}')
+    with pytest.raises(ModelUnavailable, match="not one of a model"):
+        ask(stub.settings())
 
 
 def test_a_long_retry_after_is_an_outage_and_not_waited_for(stub: OpenAIStub) -> None:
