@@ -15,7 +15,10 @@ from dictionary_pipeline.enrichment.model.texts import Guard, clean
 from dictionary_pipeline.jsontext import leading_value, loads_strict
 
 _MARKUP = re.compile(r"<[/!a-zA-Z][^>]*>|```|\*\*|__\w|^\s*(?:#{1,6}|[-*>])\s|\]\(|&#?\w+;|\{\{|\{%", re.MULTILINE)
-_URL = re.compile(r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S+", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S+|[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE
+)
+"""A link or an e-mail address."""
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|prompt|rule|above|previous|prior)"
     r"|\bsystem prompt\b|\bas an? (?:ai|language model)\b|\byou (?:are now|must now|are chatgpt)\b"

@@ -302,7 +302,8 @@ def _problems(outcome: Outcome) -> Iterator[Problem]:
     if outcome.error is not None:
         yield outcome.error.as_problem(outcome.table.facts.full_name, _STAGE)
     elif outcome.answer.faults and outcome.status is Status.PARTIAL and outcome.limit is None:
-        listed = "; ".join(outcome.answer.faults[:5])
-        more = len(outcome.answer.faults) - 5
+        faults = list(dict.fromkeys(outcome.answer.faults))
+        listed = "; ".join(faults[:5])
+        more = len(faults) - 5
         what = f"the model's answer is not acceptable: {listed}{f' and {more} more' if more > 0 else ''}"
         yield Problem(outcome.table.facts.full_name, _STAGE, None, what, _REPAIR_HINT)

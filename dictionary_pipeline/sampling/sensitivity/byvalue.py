@@ -5,7 +5,7 @@ from __future__ import annotations
 from dictionary_pipeline.sampling.sensitivity import addresses, formats, nationalids, prose, secrets
 from dictionary_pipeline.sampling.sensitivity.byname import Situation, is_of_machine, is_of_organisation
 from dictionary_pipeline.sampling.sensitivity.model import Verdict
-from dictionary_pipeline.sampling.sensitivity.persons import name_derived_share, person_shares
+from dictionary_pipeline.sampling.sensitivity.persons import name_derived_share, person_shares, personal_address_share
 from dictionary_pipeline.sampling.sensitivity.support import percent
 from dictionary_pipeline.sampling.sensitivity.valueset import ValueSet
 
@@ -42,7 +42,8 @@ def _keys(situation: Situation) -> Verdict | None:
 def _reachable(situation: Situation) -> Verdict | None:
     values, table = situation.values, situation.table
     emails = formats.email_share(values)
-    if emails >= 0.4 and not (is_of_organisation(situation) or formats.role_email_share(values) >= 0.8):
+    of_organisation = is_of_organisation(situation) and personal_address_share(values) < 0.5
+    if emails >= 0.4 and not (of_organisation or formats.role_email_share(values) >= 0.8):
         return _verdict("EMAIL_ADDRESS", 0.5 + 0.45 * emails, percent(emails, "are e-mail addresses"))
     if not values.has_digits or is_of_organisation(situation) or _has_own_numbers(situation):
         return None

@@ -86,7 +86,7 @@ _LARGE_REGIONS = ("US", "GB", "DE", "FR")
 
 def email_share(values: ValueSet) -> float:
     """Share of values that are e-mail addresses, lists of them or `Name <address>`."""
-    return values.share(_is_email) if "@" in values.joined else 0.0
+    return values.share(is_email) if "@" in values.joined else 0.0
 
 
 def role_email_share(values: ValueSet) -> float:
@@ -99,7 +99,8 @@ def is_role_email(text: str) -> bool:
     return _ROLE_BOX.match(text) is not None
 
 
-def _is_email(text: str) -> bool:
+def is_email(text: str) -> bool:
+    """Whether a text is an e-mail address, a list of them or `Name <address>`."""
     return "@" in text and _ADDRESSED.fullmatch(text) is not None and _ASSET.search(text) is None
 
 

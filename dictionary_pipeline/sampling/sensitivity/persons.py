@@ -35,6 +35,7 @@ _USER_NAME = re.compile(r"@?[a-z][a-z0-9._-]{3,30}", re.I)
 _NOT_LETTERS = re.compile(r"[^a-z]+")
 _LEAST_WHOLE = 3
 _LEAST_PART = 5
+_LEAST_PARTS = 2
 
 
 class PersonShares(NamedTuple):
@@ -91,6 +92,20 @@ def _begins_or_ends_in_name(letters: str) -> bool:
         return True
     sizes = range(_LEAST_PART, len(letters) + 1)
     return any(letters[:size] in _given() or letters[-size:] in _family() for size in sizes)
+
+
+def personal_address_share(values: ValueSet) -> float:
+    """Share of values that are e-mail addresses made of the parts of a person's name: `anna.keller@`, `j.smith7@`."""
+    return values.share(_is_personal_address)
+
+
+@lru_cache(maxsize=16_384)
+def _is_personal_address(text: str) -> bool:
+    local, at, _ = text.lower().removeprefix("mailto:").partition("@")
+    parts = _NOT_LETTERS.sub(" ", local).split()
+    if not at or len(parts) < _LEAST_PARTS:
+        return False
+    return any(part in _given() for part in parts) or (len(parts[0]) == 1 and parts[-1] in _family())
 
 
 @cache

@@ -53,8 +53,15 @@ class ProseFinding(NamedTuple):
 
 
 def is_prose(values: ValueSet) -> bool:
-    """Whether most values are sentences, lists or JSON rather than single values."""
+    """Whether most values are sentences, lists or JSON rather than single values, or some tell an address in words."""
+    if "@" in values.joined and values.share(_tells_address) >= _LEAST_SHARE:
+        return True
     return values.share(lambda text: text[:1] in ("{", "[") or _is_sentence(text)) >= 0.5
+
+
+def _tells_address(text: str) -> bool:
+    """`ask ann@example.org`: the address is a part of the text and a person's."""
+    return "@" in text and " " in text and not formats.is_email(text) and _tells_mail(text)
 
 
 def _is_sentence(text: str) -> bool:
@@ -84,10 +91,7 @@ def find(values: ValueSet, *, with_names: bool) -> ProseFinding | None:
 
 
 def _tells_contact(text: str) -> bool:
-    if "@" in text and any(
-        not formats.is_role_email(found[0]) and text[found.end() : found.end() + 1] != ":"
-        for found in formats.EMAIL.finditer(text)
-    ):
+    if "@" in text and _tells_mail(text):
         return True
     if not any(char.isdigit() for char in text):
         return False
@@ -97,6 +101,13 @@ def _tells_contact(text: str) -> bool:
         return True
     return any(formats.is_card(found[0]) for found in _CARD.finditer(text)) or any(
         formats.is_iban(found[0]) for found in _IBAN.finditer(text)
+    )
+
+
+def _tells_mail(text: str) -> bool:
+    return any(
+        not formats.is_role_email(found[0]) and text[found.end() : found.end() + 1] != ":"
+        for found in formats.EMAIL.finditer(text)
     )
 
 

@@ -128,3 +128,15 @@ def test_a_name_and_a_form_that_agree_give_one_reason() -> None:
     verdict = judge("phone", "(111)234-0195x5702", "001-129-378-0720x7033", "119.393.0676x4400")
     assert verdict is not None
     assert verdict.reason == "the name says 'phone'; 100 % of values are written as telephone numbers are"
+
+
+def test_addresses_that_name_persons_are_theirs_also_at_an_organisation() -> None:
+    named = judge("f2", "anna.keller@acme.example", "j.smith7@bolt.example", "omar-hassan@cord.example", table="shipper")
+    assert named is not None and named.category == "EMAIL_ADDRESS"
+    assert judge("f2", "acme@post.example", "export.dept@bolt.example", "cord.gmbh@web.example", table="shipper") is None
+
+
+def test_a_persons_address_in_a_few_words_is_personal() -> None:
+    told = judge("hint", "ask anna.keller@acme.example", "none", "closed")
+    assert told is not None and told.category == "FREE_TEXT_PII"
+    assert judge("hint", "ask support@acme.example", "none", "closed") is None
