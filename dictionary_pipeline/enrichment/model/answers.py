@@ -14,13 +14,23 @@ from dictionary_pipeline.enrichment.model.facts import TableFacts
 from dictionary_pipeline.enrichment.model.texts import Guard, clean
 from dictionary_pipeline.jsontext import leading_value, loads_strict
 
-_MARKUP = re.compile(r"<[/!a-zA-Z][^>]*>|```|\*\*|__\w|^\s*(?:#{1,6}|[-*>])\s|\]\(|&#?\w+;|\{\{|\{%", re.MULTILINE)
-_URL = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S+|[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE
+_MARKUP = re.compile(
+    r"<[/!a-zA-Z][^>]*>|```|\*\*|__\w|^\s*(?:#{1,6}|[-*>])\s|\]\(|&#?\w+;|\{\{|\{%"
+    r"|<\||\|>|\[/?INST\]|\b(?:human|assistant):\s?"  # of conversations
+    r"|[{\[]\s*\"|\"\s*[}\]]|^\s*=",  # of JSON and of spreadsheets
+    re.MULTILINE | re.IGNORECASE,
 )
-"""A link or an e-mail address."""
+_URL = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:|\bjavascript:)\S+|[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}"
+    r"|\b(?:[\w-]+\.)+(?:com|net|org|info|biz|io|xyz)\b",
+    re.IGNORECASE,
+)
+"""A link, an address or a domain."""
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|prompt|rule|above|previous|prior)"
+    r"|\b(?:ignor|vergiss|vergessen|missacht|olvid|esque[cç]|oubli|diment)\w*\b.{0,40}"
+    r"\b(?:anweisung|vorgabe|instruc|instruç|istruzion|consigne)"
+    r"|\bnote to (?:the |any )?(?:ai|llm|model|assistant|agent)\b"
     r"|\bsystem prompt\b|\bas an? (?:ai|language model)\b|\byou (?:are now|must now|are chatgpt)\b"
     r"|^\W*(?:reply|respond|reveal|repeat after|pretend|act as)\b"
     r"|^\W*(?:output|print|say|answer) (?:only|exactly|that|with)\b"
