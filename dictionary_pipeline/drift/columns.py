@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dictionary_pipeline.drift.model import Change, Facts, Key, Kind, Severity
 from dictionary_pipeline.drift.pairing import ColumnPairs
 from dictionary_pipeline.drift.severity import DEFAULT_SEVERITIES
 from dictionary_pipeline.drift.tables import Column, Table
-from dictionary_pipeline.drift.texts import SCRUBBED, plain_default, squeezed
+from dictionary_pipeline.drift.texts import SCRUBBED, canonical_check, plain_default
 from dictionary_pipeline.drift.types import compare_types
 
 CASE_SENSITIVE = frozenset({"postgres", "snowflake", "generic"})
 """Engines in which a name in another case is another name."""
 _NUMERIC = frozenset({"integer", "decimal", "float"})
+_SIMPLE = _NUMERIC | {"boolean", "string", "date", "time", "timestamp", "uuid"}
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,23 @@ def column_changes(before: Table, after: Table, pairs: ColumnPairs, engine: str,
         )
     for old, new in pairs.recased:
         yield make("identifier_case_changed", old, before=old, after=new, severity=recased_severity(engine))
+    texts = _Texts(engine, {rename.before.lower(): rename.after for rename in pairs.renamed})
     for old, new in pairs.same:
-        yield from _attributes(make, before, after, before.columns[old], after.columns[new], facts)
+        yield from _attributes(make, before, after, before.columns[old], after.columns[new], texts)
+        yield from _labels_and_comment(make, before.columns[old], after.columns[new], texts, facts)
+
+
+class _Texts(NamedTuple):
+    """Compares the expressions of one table."""
+
+    engine: str
+    renamed: Mapping[str, str]
+    """Lower-case name -> new name of its columns."""
+
+    def same(self, before: Iterable[str], after: Iterable[str]) -> bool:
+        """Whether the expressions say the same, in whatever order."""
+        old = sorted(canonical_check(text, self.engine, self.renamed) for text in before)
+        return old == sorted(canonical_check(text, self.engine, {}) for text in after)
 
 
 def is_reordered(pairs: ColumnPairs, before: Table, after: Table) -> bool:
@@ -100,14 +117,20 @@ def _added(make: Maker, table: Table, column: Column) -> Change:
     )
 
 
-def _attributes(make: Maker, before: Table, after: Table, old: Column, new: Column, facts: Facts) -> Iterator[Change]:
+def _attributes(make: Maker, before: Table, after: Table, old: Column, new: Column, texts: _Texts) -> Iterator[Change]:
     yield from _type(make, old, new)
     if not after.is_view and not before.is_view:
         yield from _nullability(make, before, after, old, new)
-        yield from _default(make, old, new)
+        if old.is_generated or new.is_generated:
+            yield from _generated(make, old, new, texts)
+        else:
+            yield from _default(make, old, new)
+
+
+def _labels_and_comment(make: Maker, old: Column, new: Column, texts: _Texts, facts: Facts) -> Iterator[Change]:
     if facts.enums and old.enum_values is not None and new.enum_values is not None:
         yield from _labels(make, new.name, old.enum_values, new.enum_values)
-    if facts.checks and sorted(map(squeezed, old.domain_checks)) != sorted(map(squeezed, new.domain_checks)):
+    if facts.checks and not texts.same(old.domain_checks, new.domain_checks):
         yield _domain(make, old, new)
     if (
         facts.comments
@@ -123,6 +146,8 @@ def _comment(text: str | None) -> str:
 
 def _type(make: Maker, old: Column, new: Column) -> Iterator[Change]:
     verdict = compare_types(old.native, new.native)
+    if verdict == "changed" and _is_class_kept(old, new):
+        verdict = "related"
     if verdict == "same":
         return
     kind: Kind = "type_changed"
@@ -136,6 +161,11 @@ def _type(make: Maker, old: Column, new: Column) -> Iterator[Change]:
     yield make(kind, new.name, before=old.data_type, after=new.data_type, severity=severity, reason=reason)
 
 
+def _is_class_kept(old: Column, new: Column) -> bool:
+    """Whether a domain or a type of the server's own has values as the other type has; see `engines.base.TypeClass`."""
+    return old.type_class == new.type_class and new.type_class in _SIMPLE and new.native.family != "enum"
+
+
 def _nullability(make: Maker, before: Table, after: Table, old: Column, new: Column) -> Iterator[Change]:
     if None in (old.is_nullable, new.is_nullable) or old.is_nullable == new.is_nullable:
         return
@@ -147,16 +177,23 @@ def _nullability(make: Maker, before: Table, after: Table, old: Column, new: Col
     yield make(kind, new.name, before=texts[0], after=texts[1])
 
 
+def _generated(make: Maker, old: Column, new: Column, texts: _Texts) -> Iterator[Change]:
+    if old.is_generated == new.is_generated:
+        if old.default is None or new.default is None:
+            return  # not every engine tells the expression
+        if SCRUBBED in old.default + new.default or texts.same([old.default], [new.default]):
+            return
+    before, after = (
+        (column.default or "generated") if column.is_generated else "not generated" for column in (old, new)
+    )
+    yield make("generated_changed", new.name, before=before, after=after)
+
+
 def _default(make: Maker, old: Column, new: Column) -> Iterator[Change]:
     numeric = new.native.family in _NUMERIC
     texts = plain_default(old.default, numeric=numeric), plain_default(new.default, numeric=numeric)
     is_scrubbed = SCRUBBED in texts[0] + texts[1]
-    if old.is_generated != new.is_generated or (old.is_generated and texts[0] != texts[1] and not is_scrubbed):
-        before, after = (
-            (column.default or "generated") if column.is_generated else "not generated" for column in (old, new)
-        )
-        yield make("generated_changed", new.name, before=before, after=after)
-    elif texts[0] != texts[1] and not (old.is_identity or new.is_identity or is_scrubbed):
+    if texts[0] != texts[1] and not (old.is_identity or new.is_identity or is_scrubbed):
         yield make("default_changed", new.name, before=old.default, after=new.default)
 
 

@@ -215,5 +215,5 @@ def _checks(make: Maker, sides: Sides, engine: str) -> Iterator[Change]:
 def _same_check(before: str, after: str, engine: str, sides: Sides) -> bool:
     if same_expression(before, after, engine):
         return True
-    renamed = {rename.before.lower(): rename.after.lower() for rename in sides.columns.renamed}
+    renamed = {rename.before.lower(): rename.after for rename in sides.columns.renamed}
     return bool(renamed) and canonical_check(before, engine, renamed) == canonical_check(after, engine, {})

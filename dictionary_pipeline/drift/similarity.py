@@ -24,7 +24,7 @@ def name_similarity(before: str, after: str) -> float:
     shared = sum(max((_word_similarity(word, other) for other in longer), default=0.0) for word in shorter)
     # Words that only one name has count less: `email` -> `email_address`.
     by_words = shared / (len(shorter) + 0.25 * (len(longer) - len(shorter))) if shorter else 0.0
-    if _initials(ours) == "".join(theirs) or _initials(theirs) == "".join(ours):
+    if _initials(before) == "".join(theirs) or _initials(after) == "".join(ours):
         by_words = max(by_words, _STEM)
     joined = SequenceMatcher(None, "".join(ours), "".join(theirs), autojunk=False).ratio()
     return round(max(by_words, joined if joined >= 0.6 else joined / 2), 3)
@@ -39,10 +39,11 @@ def _words(name: str) -> list[str]:
 def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
-def _initials(parts: list[str]) -> str:
+def _initials(name: str) -> str:
+    parts = [word.lower() for word in words(name)]
     return "".join(part[0] for part in parts) if len(parts) > 1 else ""
 
 
@@ -54,8 +55,21 @@ def _word_similarity(one: str, other: str) -> float:
         return _STEM
     if len(short) >= 2 and short[0] == long[0] and _without_vowels(long).startswith(_without_vowels(short)):
         return _STEM if _is_subsequence(short, long) else 0.0
+    if _is_contraction(short, long):
+        return _STEM
     ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
     return ratio if ratio >= 0.75 else 0.0
+
+
+def _is_contraction(short: str, long: str) -> bool:
+    """Whether first, last and some letters between stand for a word: `qty`, `dept`, `msg`."""
+    whole = long.rstrip("e") or long
+    return (
+        len(short) >= _MIN_PREFIX
+        and (short[0], short[-1]) == (whole[0], whole[-1])
+        and _is_subsequence(short, whole)
+        and (_without_vowels(short) == short or long.startswith(short[:_MIN_PREFIX]))
+    )
 
 
 def _without_vowels(word: str) -> str:

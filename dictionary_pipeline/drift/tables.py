@@ -38,6 +38,7 @@ class Column:
     place: int
     data_type: str
     native: NativeType
+    type_class: str | None
     is_nullable: bool | None
     default: str | None
     is_identity: bool
@@ -214,6 +215,7 @@ def _add_columns(
             place=places[key],
             data_type=text,
             native=native if labels is None else NativeType("enum"),
+            type_class=row["type_class"],
             is_nullable=row["is_nullable"],
             default=row["default"],
             is_identity=bool(row["is_identity"]),

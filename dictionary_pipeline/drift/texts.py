@@ -23,6 +23,9 @@ _NOW = {"now()", "current_timestamp", "current_timestamp()", "getdate()", "local
 _TRUE, _FALSE = {"true", "'t'", "'true'"}, {"false", "'f'", "'false'"}
 _CASE_FOLDS = {"postgres": str.lower, "snowflake": str.upper}
 """What an engine does to unquoted names, where quoted ones keep their case; others ignore case."""
+_WIDE = {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.BPCHAR, exp.DType.DECIMAL, exp.DType.DOUBLE}
+"""Without a size these hold every value of their family, so a cast to them changes no comparison."""
+_COMPARISONS = (exp.Predicate, exp.Any, exp.Array, exp.Cast)
 
 
 def plain_default(text: str | None, *, numeric: bool = False) -> str:
@@ -89,7 +92,7 @@ def canonical_check(text: str, engine: str, renamed: Mapping[str, str]) -> str:
         renamed: Lower-case names of columns -> what they are called now.
     """
     tree = expression(text, engine)
-    return squeezed(text) if tree is None else _with_names(tree, renamed, aliases=True).sql()
+    return squeezed(text) if tree is None else repr(_with_names(tree, _folded(renamed, engine), aliases=True))
 
 
 def mentioned_columns(text: str, engine: str, columns: Mapping[str, str]) -> list[str]:
@@ -139,9 +142,13 @@ class Definition:
             return squeezed(mine) == squeezed(theirs)
         if not renamed:
             return before == after
-        renamed = renamed if self._engine in _CASE_FOLDS else {old: new.lower() for old, new in renamed.items()}
+        renamed = _folded(renamed, self._engine)
         kept = _with_names(before, renamed, aliases=False)
         return kept == after or _with_names(before, renamed, aliases=True) == after
+
+
+def _folded(renamed: Mapping[str, str], engine: str) -> Mapping[str, str]:
+    return renamed if engine in _CASE_FOLDS else {old: new.lower() for old, new in renamed.items()}
 
 
 def _query(sql: str, engine: str) -> exp.Expr | None:
@@ -173,16 +180,47 @@ def _canonical(tree: exp.Expr, engine: str) -> exp.Expr:
             elif not node.args.get("quoted"):
                 node.set("this", fold(node.name))
             node.set("quoted", False)
+        elif isinstance(node, exp.Table | exp.Column) and engine in ("sqlite", "duckdb") and node.db.lower() == "main":
+            node.set("db", None)  # the schema that is meant without one
     for select in list(tree.find_all(exp.Select)):
         for item in select.expressions:
             if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
                 item.replace(exp.alias_(item.copy(), item.name))
     for select in tree.find_all(exp.Select):
         _unqualify(select)
+    return _without_casts(_without_parentheses(_reread(tree)))
+
+
+def _without_parentheses(tree: exp.Expr) -> exp.Expr:
+    """The tree without parentheses, which it tells by its shape; it is to be compared, not written."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
     for paren in list(tree.find_all(exp.Paren)):
-        if isinstance(paren.this, exp.Column | exp.Literal) and paren.parent is not None:
-            paren.replace(paren.this)
-    return _reread(tree)
+        paren.replace(paren.this)
+    return tree
+
+
+def _without_casts(tree: exp.Expr) -> exp.Expr:
+    """Drop the casts in comparisons that PostgreSQL writes or not, as the types of both sides differ or not.
+
+    They change when a column's type is widened, and when a dump is restored.
+    """
+    for cast in reversed(list(tree.find_all(exp.Cast))):
+        if isinstance(cast.parent, _COMPARISONS) and _is_wide(cast.to) and _is_plain(cast.this):
+            cast.replace(cast.this)
+    return tree
+
+
+def _is_wide(target: exp.DataType) -> bool:
+    if target.is_type(exp.DType.ARRAY):
+        return all(isinstance(inner, exp.DataType) and _is_wide(inner) for inner in target.expressions)
+    return target.this in _WIDE and not target.expressions
+
+
+def _is_plain(value: exp.Expr) -> bool:
+    if isinstance(value, exp.Array):
+        return all(isinstance(item, exp.Literal) for item in value.expressions)
+    return isinstance(value, exp.Column | exp.Literal | exp.Cast)
 
 
 def _unqualify(select: exp.Select) -> None:
@@ -196,8 +234,7 @@ def _unqualify(select: exp.Select) -> None:
         if column.table == source.this.alias_or_name:
             column.set("table", None)
             column.set("db", None)
-    if source.this.alias and source.this.alias == source.this.name:
-        source.this.set("alias", None)
+    source.this.set("alias", None)
 
 
 def _reread(tree: exp.Expr) -> exp.Expr:

@@ -12,8 +12,10 @@ from typing import Literal, NamedTuple
 Verdict = Literal["same", "widened", "narrowed", "related", "changed"]
 """`related`: other values or another meaning within one family, so that queries still run."""
 
+_GRAVITY: tuple[Verdict, ...] = ("same", "widened", "narrowed", "related", "changed")
 _UNLIMITED = 2**63
 _HEAD = re.compile(r"\s*([^(\[]*?)\s*(\([^()]*\))?\s*([^(\[]*?)\s*((?:\[\d*\]|\barray)*)\s*$", re.DOTALL)
+_NESTED = re.compile(r"(struct|row|object|map|array|list)\s*[(<](.*)[)>]((?:\[\d*\])*)", re.DOTALL)
 _NOISE = re.compile(r"\b(?:collate\s+\S+|character\s+set\s+\S+|charset\s+\S+|zerofill|signed)\b")
 
 _BITS = {
@@ -82,6 +84,8 @@ class NativeType(NamedTuple):
     Times: fractional digits."""
     detail: str = ""
     """What else must be equal: array brackets, parameters of types without a family."""
+    fields: tuple[tuple[str, NativeType], ...] = ()
+    """Of structures and maps: name and type."""
 
 
 def parse_type(text: str, engine: str = "") -> NativeType:
@@ -94,6 +98,10 @@ def parse_type(text: str, engine: str = "") -> NativeType:
     lowered = _NOISE.sub(" ", " ".join(text.lower().replace('"', "").split()))
     if lowered.startswith("enum"):
         return NativeType("enum")
+    nested = _NESTED.fullmatch(lowered)
+    if nested is not None:
+        kind, inner, brackets = nested.groups()
+        return _nested(kind, inner, brackets, engine)
     match = _HEAD.match(lowered)
     if match is None:
         return NativeType("other", detail=lowered.replace(" ", ""))
@@ -102,7 +110,39 @@ def parse_type(text: str, engine: str = "") -> NativeType:
     name = " ".join(f"{before} {after}".replace("unsigned", " ").split()) or "unsigned"
     numbers = tuple(part.strip() for part in (bracketed or "").strip("()").split(",") if part.strip())
     found = _named(name, numbers, unsigned, engine)
-    return found._replace(detail=found.detail + "[]" * (brackets.count("[") or brackets.count("array")))
+    depth = brackets.count("[") or brackets.count("array")
+    if depth and engine == "postgres" and found.family in ("integer", "float"):
+        # It has no operators between arrays of numbers of different sizes, such as `@>`.
+        found = found._replace(detail=str(found.high))
+    return found._replace(detail=found.detail + "[]" * depth)
+
+
+def _nested(kind: str, inner: str, brackets: str, engine: str) -> NativeType:
+    parts = _parts(inner)
+    depth = "[]" * brackets.count("[")
+    if kind in ("array", "list"):
+        item = parse_type(inner, engine)
+        return item._replace(detail=f"{item.detail}[]{depth}")
+    if kind == "map":
+        return NativeType(
+            "map", detail=depth, fields=tuple((str(at), parse_type(p, engine)) for at, p in enumerate(parts))
+        )
+    named = (re.split(r"\s*:\s*|\s+", part, maxsplit=1) for part in parts)
+    return NativeType(
+        "struct", detail=depth, fields=tuple((name, parse_type(" ".join(rest), engine)) for name, *rest in named)
+    )
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between the commas outside all brackets."""
+    found, depth = [""], 0
+    for char in text:
+        depth += (char in "(<") - (char in ")>")
+        if char == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += char
+    return [part.strip() for part in found]
 
 
 def _named(name: str, numbers: tuple[str, ...], unsigned: bool, engine: str) -> NativeType:
@@ -173,10 +213,12 @@ def compare_types(before: NativeType, after: NativeType) -> Verdict:
     """What happened to the values that a column can hold."""
     if before == after:
         return "same"
-    if before.detail != after.detail or "[]" in before.detail:
+    if before.detail != after.detail:
         return "changed"
     if before.family != after.family:
         return _across(before, after)
+    if before.fields or after.fields:
+        return _between_fields(dict(before.fields), dict(after.fields))
     if before.family == "string" and before.low != after.low:
         return _padding(before, after)
     if before.low <= after.low and before.high <= after.high:
@@ -184,6 +226,14 @@ def compare_types(before: NativeType, after: NativeType) -> Verdict:
     if before.low >= after.low and before.high >= after.high:
         return "narrowed"
     return "narrowed" if before.family in ("decimal", "integer") else "related"
+
+
+def _between_fields(before: dict[str, NativeType], after: dict[str, NativeType]) -> Verdict:
+    """The gravest verdict on a field; a new field is room for more."""
+    if before.keys() - after.keys():
+        return "changed"
+    found = {compare_types(before[name], after[name]) for name in before}
+    return max(found | ({"widened"} if after.keys() - before.keys() else set()), key=_GRAVITY.index, default="same")
 
 
 def _padding(before: NativeType, after: NativeType) -> Verdict:

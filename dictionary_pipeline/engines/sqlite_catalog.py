@@ -58,6 +58,10 @@ class _Column(NamedTuple):
     """Position in the primary key, 0 when outside."""
     hidden: int
 
+    @property
+    def is_generated(self) -> bool:
+        return self.hidden in (2, 3)
+
 
 _Columns = dict[str, list[_Column]]
 
@@ -90,7 +94,10 @@ def read(session: Session, identity: Identity) -> Catalog:
             )
         )
         has_alias = kind == "table" and not without_rowid and name not in with_key_index
-        _add_columns(rows, name, columns.get(name, []), has_alias=has_alias)
+        described = columns.get(name, [])
+        if any(column.is_generated for column in described):
+            described = _with_expressions(described, definitions.get(name) or "")
+        _add_columns(rows, name, described, has_alias=has_alias)
         if kind == "table":
             _add_checks(rows, name, definitions.get(name) or "")
     _add_indexes(rows, indexes)
@@ -146,9 +153,20 @@ def _add_columns(rows: CatalogRows, table: str, columns: list[_Column], *, has_a
                 is_nullable=not (column.not_null or is_alias),
                 default=column.default,
                 is_identity=is_alias,
-                is_generated=column.hidden in (2, 3),
+                is_generated=column.is_generated,
             )
         )
+
+
+def _with_expressions(columns: list[_Column], sql: str) -> list[_Column]:
+    """Generated columns with their expression in place of a default, as far as the table's definition tells."""
+    try:
+        found = generated_expressions(sql, sqlglot.tokenize(sql, read="sqlite"))
+    except SqlglotError:
+        return columns
+    return [
+        column._replace(default=found.get(column.name.lower())) if column.is_generated else column for column in columns
+    ]
 
 
 def _add_indexes(rows: CatalogRows, found: list[tuple[Any, ...]]) -> None:
@@ -206,15 +224,38 @@ def check_constraints(sql: str, tokens: list[Token]) -> list[tuple[str | None, s
     for at, token in enumerate(tokens):
         if not _is_word(token, "CHECK") or at + 1 == len(tokens) or tokens[at + 1].token_type != TokenType.L_PAREN:
             continue
-        depth = 0
-        for closing in tokens[at + 1 :]:
-            depth += (closing.token_type == TokenType.L_PAREN) - (closing.token_type == TokenType.R_PAREN)
-            if depth == 0:
-                named = at >= 2 and _is_word(tokens[at - 2], "CONSTRAINT")
-                expression = sql[tokens[at + 1].end + 1 : closing.start].strip()
-                found.append((tokens[at - 1].text if named else None, expression))
-                break
+        expression = _bracketed(sql, tokens, at + 1)
+        if expression is not None:
+            named = at >= 2 and _is_word(tokens[at - 2], "CONSTRAINT")
+            found.append((tokens[at - 1].text if named else None, expression))
     return found
+
+
+def generated_expressions(sql: str, tokens: list[Token]) -> dict[str, str]:
+    """Lower-case column -> expression of every generated column in a CREATE TABLE statement."""
+    found: dict[str, str] = {}
+    depth, column, starts = 0, "", False
+    for at, token in enumerate(tokens):
+        if token.token_type == TokenType.L_PAREN:
+            depth += 1
+            if depth == 2 and _is_word(tokens[at - 1], "AS"):
+                found[column] = _bracketed(sql, tokens, at) or ""
+        elif token.token_type == TokenType.R_PAREN:
+            depth -= 1
+        elif starts:
+            column = token.text.lower()
+        starts = depth == 1 and token.token_type in (TokenType.L_PAREN, TokenType.COMMA)
+    return found
+
+
+def _bracketed(sql: str, tokens: list[Token], opening: int) -> str | None:
+    """The text between a parenthesis and the one that closes it."""
+    depth = 0
+    for closing in tokens[opening:]:
+        depth += (closing.token_type == TokenType.L_PAREN) - (closing.token_type == TokenType.R_PAREN)
+        if depth == 0:
+            return sql[tokens[opening].end + 1 : closing.start].strip()
+    return None
 
 
 def _is_word(token: Token, word: str) -> bool:

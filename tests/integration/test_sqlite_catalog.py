@@ -103,8 +103,11 @@ def test_only_other_names_of_the_row_id_are_identities_and_not_nullable(catalog:
     assert rows(catalog.columns, "column", "is_nullable", table="pairs") == [("k", False), ("v", True)]
 
 
-def test_generated_columns_are_listed(catalog: Catalog) -> None:
-    assert rows(catalog.columns, "column", "ordinal", table="play", is_generated=True) == [("double", 5), ("text_", 6)]
+def test_generated_columns_are_listed_with_their_expressions(catalog: Catalog) -> None:
+    assert rows(catalog.columns, "column", "ordinal", "default", table="play", is_generated=True) == [
+        ("double", 5, "pos * 2"),
+        ("text_", 6, "pos || 'x'"),
+    ]
 
 
 def test_keys_keep_the_order_of_the_key(catalog: Catalog) -> None:

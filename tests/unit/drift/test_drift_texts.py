@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dictionary_pipeline.drift.texts import Definition, plain_default, same_expression
+from dictionary_pipeline.drift.texts import Definition, canonical_check, plain_default, same_expression
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,12 @@ def test_a_quoted_number_is_a_number_in_a_numeric_column() -> None:
         ("SELECT a, b FROM t", "SELECT b, a FROM t", False),
         ("SELECT t.a FROM t JOIN u USING (i)", "SELECT u.a FROM t JOIN u USING (i)", False),
         ("SELECT (a + b) * c AS d FROM t", "SELECT a + b * c AS d FROM t", False),
+        ("SELECT a FROM t WHERE a > 1 AND b IS NULL", "SELECT a FROM t WHERE ((a > 1) AND (b IS NULL))", True),
+        ("SELECT a FROM t WHERE a OR b AND c", "SELECT a FROM t WHERE a OR (b AND c)", True),
+        ("SELECT a FROM t WHERE a OR b AND c", "SELECT a FROM t WHERE (a OR b) AND c", False),
+        ("SELECT a FROM t WHERE NOT a AND b", "SELECT a FROM t WHERE NOT (a AND b)", False),
+        ("SELECT t.a FROM t JOIN u ON t.i = u.i", "SELECT t.a FROM main.t JOIN main.u ON (t.i = u.i)", True),
+        ("SELECT a FROM t", "SELECT a FROM other.t", False),
         ("SELECT ((", "SELECT  ((", True),
     ],
 )
@@ -75,3 +81,25 @@ def test_scrubbed_literals_match_any_literal() -> None:
 def test_checks_compare_by_meaning() -> None:
     assert same_expression("((x > 0))", "CHECK (x>0)", "duckdb")
     assert not same_expression("x > 0", "x >= 0", "duckdb")
+
+
+_LISTED = "(({} = ANY ((ARRAY['x'::character varying, 'y'::character varying])::text[])))"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        # what PostgreSQL makes of `IN` before and after a dump is restored, and once the column is text
+        (_LISTED.format("(s)::text"), "(((s)::text = ANY (ARRAY[('x'::varchar)::text, ('y'::varchar)::text])))", True),
+        (_LISTED.format("(s)::text"), "((s = ANY (ARRAY['x'::text, 'y'::text])))", True),
+        ("((n > 0))", "((n > (0)::numeric))", True),
+        ("((n > 0))", "((n > (1)::numeric))", False),
+        (_LISTED.format("(s)::text"), "((s = ANY (ARRAY['x'::text, 'z'::text])))", False),
+        ("((a)::date > b)", "(a > b)", False),
+        ("((s)::varchar(2) = 'x')", "(s = 'x')", False),
+        ("((a OR b) AND c)", "(a OR (b AND c))", False),
+    ],
+)
+def test_checks_compare_without_the_casts_that_the_server_adds(before: str, after: str, same: bool) -> None:
+    assert same_expression(before, after, "postgres") is same
+    assert (canonical_check(before, "postgres", {}) == canonical_check(after, "postgres", {})) is same
