@@ -189,8 +189,9 @@ def _table_score(before: Table, after: Table, engine: str) -> _Pair:
     values = [value_similarity(ours[name].profile, theirs[name].profile) for name in common]
     known = [value for value in values if value is not None]
     if known:
-        agreement = sum(share for share, _ in known) / len(known)
-        score += 0.2 * agreement if agreement >= 0.6 else -0.4 * (1 - agreement)
+        agreement = sum(share * weight for share, weight in known) / sum(weight for _, weight in known)
+        proof = max(weight for _, weight in known)
+        score += proof * (0.2 * agreement if agreement >= 0.6 else -0.4 * (1 - agreement))
     reason = ", ".join(
         text
         for holds, text in (

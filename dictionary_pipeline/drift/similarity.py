@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from dictionary_pipeline.drift.tables import Profile
@@ -87,8 +88,10 @@ def value_similarity(before: Profile | None, after: Profile | None) -> tuple[flo
     Few or small distinct values prove little: two flags look alike whatever they mean. Samples of large
     tables may miss each other, so disagreement proves less there.
     """
-    if before is None or after is None or not before.samples or not after.samples:
+    if before is None or after is None:
         return None
+    if not before.samples or not after.samples:
+        return _range_similarity(before, after)
     shared = len(before.samples & after.samples) / min(len(before.samples), len(after.samples))
     if before.is_complete and after.is_complete:
         same_range = (before.low, before.high, before.distinct) == (after.low, after.high, after.distinct)
@@ -98,3 +101,27 @@ def value_similarity(before: Profile | None, after: Profile | None) -> tuple[flo
         agreement, weight = shared, 0.5 + 0.5 * shared
     trivial = all(len(value.strip('"')) <= 2 for value in before.samples) or len(before.samples) == 1
     return agreement, weight * (0.3 if trivial and agreement > 0.5 else 1.0)
+
+
+def _range_similarity(before: Profile, after: Profile) -> tuple[float, float] | None:
+    """The same from the least and greatest values, which are all that a published dictionary holds of most columns.
+
+    Ranges that merely overlap prove nothing: tables live on.
+    """
+    if before.low is None or before.high is None or after.low is None or after.high is None:
+        return None
+    texts = before.low, before.high, after.low, after.high
+    low, high, new_low, new_high = _ordered(texts)
+    if (low, high) == (new_low, new_high):
+        return 1.0, 0.3 if low == high or all(len(text) <= 2 for text in texts) else 1.0
+    if before.is_complete and after.is_complete and (high < new_low or new_high < low):
+        return 0.0, 0.5
+    return None
+
+
+def _ordered(texts: Sequence[str]) -> list[tuple[float, str]]:
+    """The texts as what compares like their values: as numbers if all are."""
+    try:
+        return [(float(text), "") for text in texts]
+    except ValueError:
+        return [(0.0, text) for text in texts]

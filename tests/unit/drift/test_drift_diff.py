@@ -104,6 +104,28 @@ def test_other_values_under_a_similar_name_are_no_rename() -> None:
     assert [kind for kind, _, _ in found] == ["column_removed", "column_added"]
 
 
+@pytest.mark.parametrize(
+    ("old", "name", "values", "is_renamed"),
+    [
+        (["030-11", "030-99"], "contact", ["030-11", "030-99"], True),
+        (["030-11", "030-99"], "email_work", ["089-11", "089-99"], False),
+        (["9.50", "10.25"], "contact", ["9.5", "10.25"], True),
+        (["1", "5"], "contact", ["1", "5"], False),  # as in any small table
+        (["a@x.org", "n@x.org"], "email_address", ["b@x.org", "o@x.org"], True),  # the name tells, rows came and went
+    ],
+)
+def test_least_and_greatest_values_tell_renames_where_no_values_are_published(
+    old: list[str], name: str, values: list[str], is_renamed: bool
+) -> None:
+    known = Profiles(profiles(old, "email").drop("samples"), profiles(values, name))
+    before, after = (
+        p.with_columns(pl.lit(v[0]).alias("min"), pl.lit(v[1]).alias("max"))
+        for p, v in zip((known.before, known.after), (old, values), strict=True)
+    )
+    found = brief(diff_catalogs(customer(), renamed_email(name), profiles=Profiles(before, after)))
+    assert (found[0][0] == "column_renamed") is is_renamed
+
+
 def test_equal_values_make_a_rename_under_an_unlike_name() -> None:
     values = ['"a@x.org"', '"b@x.org"']
     known = Profiles(profiles(values, "email"), profiles(values, "contact"))
