@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from dotenv import dotenv_values
 from dictionary_pipeline.config.yamlfile import Document, Loc
 from dictionary_pipeline.errors import ConfigurationError
 
-_from_file: dict[str, str] = {}
-"""What `.env` put into the environment, so that an edited file is followed and a real variable is not."""
+_MARK = "_DICTIONARY_PIPELINE_ENV_FILE"
+"""Variable that tells, to child processes too, what came from `.env`: an edited file is followed, a real variable not."""
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _CALL = re.compile(
@@ -38,7 +39,9 @@ _FILTERS: dict[str, Callable[[str], Any]] = {
 
 
 def load_env_file(folder: Path) -> None:
-    """Put the variables of `<folder>/.env` into the environment; those already set there win.
+    """Put the variables of `<folder>/.env` into the environment; those already set there to something else win.
+
+    What equals the file counts as taken from it: Dagster reads the same file when it starts.
 
     Raises:
         ConfigurationError: the file exists but cannot be read.
@@ -52,10 +55,17 @@ def load_env_file(folder: Path) -> None:
         raise ConfigurationError(
             "the file cannot be read", where=str(path), fix="Check its permissions and save it as UTF-8."
         ) from None
+    taken = set(os.environ.get(_MARK, "").split())
     for name, value in values.items():
-        untouched = name not in os.environ or os.environ[name] == _from_file.get(name)
-        if value is not None and untouched:
-            os.environ[name] = _from_file[name] = value
+        current = os.environ.get(name)
+        if value is not None and (current in (None, value) or _fingerprint(name, current) in taken):
+            os.environ[name] = value
+            taken = {mark for mark in taken if not mark.startswith(f"{name}=")} | {_fingerprint(name, value)}
+    os.environ[_MARK] = " ".join(sorted(taken))
+
+
+def _fingerprint(name: str, value: str | None) -> str:
+    return f"{name}={hashlib.sha256(os.fsencode(value or '')).hexdigest()[:16]}"
 
 
 def missing_variable(name: str, where: str) -> ConfigurationError:

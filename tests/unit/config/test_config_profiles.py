@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from unittest import mock
+
 import pytest
 from config_project import ProjectFolder
 from sqlalchemy import make_url
@@ -236,3 +239,19 @@ def test_the_env_file_is_read_but_does_not_win_over_the_environment(
     assert project.config(output.format("ONLY_FILE")).connection.options == {"path": "/file.db"}
     (project.root / ".env").write_text("ONLY_FILE=/corrected.db\n")
     assert project.config(output.format("ONLY_FILE")).connection.options == {"path": "/corrected.db"}
+
+
+def test_an_edited_env_file_is_followed_where_dagster_read_it_first(
+    project: ProjectFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_FILE", "/old.db")  # as `dagster dev` does when it starts in the project folder
+    monkeypatch.setenv("REAL", "/real.db")
+    (project.root / ".env").write_text("SHOP_FILE=/old.db\nREAL=/file.db\n")
+    output = "connection: {type: sqlite, path: \"{{ env_var('SHOP_FILE') }}{{ env_var('REAL') }}\"}\n"
+    assert project.config(output).connection.options == {"path": "/old.db/real.db"}
+    inherited = dict(os.environ)
+    (project.root / ".env").write_text("SHOP_FILE=/new.db\nREAL=/newer.db\n")
+    assert project.config(output).connection.options == {"path": "/new.db/real.db"}
+    # A run started meanwhile got the environment of before.
+    with mock.patch.dict(os.environ, inherited):
+        assert project.config(output).connection.options == {"path": "/new.db/real.db"}
