@@ -95,12 +95,38 @@ def sampling_bases(catalog: Catalog, config: DatabaseConfig, marks: Marks) -> di
         for table in config.human.tables
         if any(column.allowed_values is not None for column in table.columns)
     }
-    return {
-        (schema, table): jsontext.digest(
-            [settings, fingerprint, marks.told.get((schema, table)), lists.get((schema, table))]
-        )[:_BASIS_CHARACTERS]
+    content = {
+        (schema, table): [fingerprint, marks.told.get((schema, table))]
         for schema, table, fingerprint in catalog.tables.select("schema", "table", "fingerprint").iter_rows()
     }
+    read = _read_by_views(catalog)
+    # What a view shows moves with what it reads; that may lie outside the selection.
+    below = {
+        key: [[source, content.get(source) or marks.told.get(source)] for source in read.get(key, ())]
+        for key in content
+    }
+    return {
+        key: jsontext.digest([settings, *content[key], lists.get(key), *below[key]])[:_BASIS_CHARACTERS]
+        for key in content
+    }
+
+
+def _read_by_views(catalog: Catalog) -> dict[TableKey, list[TableKey]]:
+    """What each view reads, through other views too, as far as the engine's catalog records it."""
+    direct: dict[TableKey, set[TableKey]] = {}
+    pairs = catalog.lineage.select("view_schema", "view", "source_schema", "source_table").unique()
+    for schema, view, source_schema, source in pairs.iter_rows():
+        direct.setdefault((schema, view), set()).add((source_schema, source))
+    found: dict[TableKey, list[TableKey]] = {}
+    for key in direct:
+        reached: set[TableKey] = set()
+        waiting = [key]
+        while waiting:
+            new = direct.get(waiting.pop(), set()) - reached
+            reached |= new
+            waiting += new
+        found[key] = sorted(reached)
+    return found
 
 
 def load_age(store: Store, samples: str) -> SamplingAge:

@@ -123,6 +123,18 @@ def test_only_the_changed_table_is_read_and_the_bundle_is_that_of_a_whole_run(sh
     assert written(shop.run(RunOptions())) == 0
 
 
+def test_a_view_is_read_again_with_what_it_reads_through_other_views_too(shop: Shop) -> None:
+    shop.execute("CREATE VIEW web_orders AS SELECT id, channel FROM open_orders WHERE channel = 'web'")
+    shop.run(RunOptions())
+    for change, read in (
+        ("CREATE OR REPLACE VIEW open_orders AS SELECT id, channel || '!' AS channel FROM orders", 2),
+        ("DELETE FROM orders WHERE id > 20", 3),
+    ):
+        shop.execute(change)
+        assert tables_read(shop.run()) == read
+        assert written(shop.run(RunOptions())) == 0
+
+
 def test_counts_of_a_changed_table_are_asked_anew_and_others_are_kept(shop: Shop) -> None:
     shop.execute("INSERT INTO product VALUES (31, 'New')")
     assert probes(shop.run()) == 0
