@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from dictionary_pipeline import __version__, jsontext
@@ -28,6 +28,8 @@ KEY = ".state/verified.json"
 _FORMAT = 1
 _CONFLICTS = 100
 _LONGEST_PAUSE_S = 0.05
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""Machines that share a store agree to within this; what is later than it was written by a wrong clock."""
 WAITING = "waiting"
 """Fact of a stage's state: how many tables a limit left for the next run."""
 
@@ -125,6 +127,10 @@ def configuration_digest(config: DatabaseConfig) -> str:
     return jsontext.digest([__version__, repr(bearing)])[:24]
 
 
+def _clock() -> datetime:
+    return datetime.now(UTC)
+
+
 def _document(known: Mapping[str, Verification]) -> bytes:
     databases = {
         name: {**found._asdict(), "at": found.at.astimezone(UTC).isoformat(timespec="milliseconds")}
@@ -134,12 +140,13 @@ def _document(known: Mapping[str, Verification]) -> bytes:
 
 
 def _parsed(data: bytes | None) -> dict[str, Verification]:
-    """What a file says; nothing when it is damaged or of another version."""
+    """What a file says, without moments that are still to come; nothing when it is damaged or of another version."""
+    latest = _clock() + _CLOCKS_DIFFER
     try:
         document = json.loads(data) if data is not None else None
         if document is None or document["format"] != _FORMAT:
             return {}
-        return {
+        known = {
             name: Verification(
                 datetime.fromisoformat(found["at"]).astimezone(UTC),
                 found["probe"],
@@ -149,5 +156,6 @@ def _parsed(data: bytes | None) -> dict[str, Verification]:
             )
             for name, found in document["databases"].items()
         }
+        return {name: found for name, found in known.items() if found.at <= latest}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}

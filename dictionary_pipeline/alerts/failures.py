@@ -65,16 +65,17 @@ def tell_failures(watched: Watched, kept: Kept, ends: Iterable[RunEnd], now: flo
     """
     reachability, verified = _reachability(watched.store), _verified(watched)
     state = _with_ends(kept.state, ends)
-    failing = {
-        name: failure
-        for name, failure in state.failing.items()
-        if name in watched.configured and not _is_over(failure, reachability, verified.get(name))
-    }
+
+    def goes_on(failure: Failure) -> bool:
+        name = failure.database
+        return name in watched.configured and not _is_over(failure, reachability, verified.get(name))
+
+    failing = {name: failure for name, failure in state.failing.items() if goes_on(failure)}
     state = replace(state, failing=failing)
     reading = watched.read()
     failures = [
         *failing.values(),
-        *(failure for name, failure in reachability.down.items() if name in watched.configured),
+        *filter(goes_on, reachability.down.values()),
         # Known for long, perhaps, but without the record nobody can tell.
         *(() if kept.is_away else _model_outages(reading)),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from dictionary_pipeline import jsontext
@@ -47,7 +48,13 @@ def read_reachability(store: Store) -> Reachability:
     return _parsed(store.read(REACHABILITY_KEY))
 
 
-def note_probes(store: Store, down: Mapping[str, Silence], answered: Collection[str], now: float) -> None:
+def note_probes(
+    store: Store,
+    down: Mapping[str, Silence],
+    answered: Collection[str],
+    now: float,
+    verified: Mapping[str, float] = MappingProxyType({}),
+) -> None:
     """Keep what a round of probes found; writes only what is new.
 
     Args:
@@ -55,6 +62,7 @@ def note_probes(store: Store, down: Mapping[str, Silence], answered: Collection[
         down: Databases that do not answer.
         answered: Databases that do.
         now: Epoch seconds.
+        verified: When each database was last known to be what its dictionary says: it answered then, whoever asked.
 
     Raises:
         StoreError: the store cannot be used.
@@ -62,7 +70,8 @@ def note_probes(store: Store, down: Mapping[str, Silence], answered: Collection[
     for _ in range(_ATTEMPTS):
         current = store.read_versioned(REACHABILITY_KEY)
         known = _parsed(current.data if current else None)
-        changed = _noted(known, down, answered, now)
+        spoke = {name for name, failure in known.down.items() if verified.get(name, 0.0) > failure.at}
+        changed = _noted(known, down, spoke.union(answered), now)
         if changed == known:
             return
         document = {

@@ -125,7 +125,8 @@ def _failure_tick(
         partial(last_verified, shared),
     )
     kept = start(watched, cursor.unsaved)
-    since = max(cursor.since, now - _LOOKBACK_SECONDS)
+    # Nothing ended later than now, whatever a wrong clock left.
+    since = max(min(cursor.since, now), now - _LOOKBACK_SECONDS)
     if not kept.is_away and (kept.stored is None or cursor.unsaved is not None):
         # What happened while the store was away, or before its record was lost, is looked at once more.
         lost_since = cursor.unsaved_since if kept.stored is not None else 0.0

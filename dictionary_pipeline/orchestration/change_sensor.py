@@ -41,7 +41,8 @@ class ChangeCursor(JsonCursor):
     position: str = ""
     """The last database that was reached; the next round starts behind it."""
     counter: int = 0
-    """Of requests, so that a schema that returns to an earlier state is requested again."""
+    """Of requests, so that a schema that returns to an earlier state is requested again. Starts at the clock: a cursor
+    that was reset must not repeat a run key, which Dagster would pass over."""
     not_before: dict[str, float] = field(default_factory=dict)
     """Database -> epoch seconds before which it is not asked."""
     down: dict[str, int] = field(default_factory=dict)
@@ -78,8 +79,13 @@ def due(settings: Mapping[str, ProbeSettings], cursor: ChangeCursor, now: float)
     return [
         name
         for name in (*ordered[start:], *ordered[:start])
-        if cursor.not_before.get(name, 0) <= now and _is_open(settings[name].window, moment)
+        if not _pauses(cursor.not_before.get(name, 0), settings[name], now) and _is_open(settings[name].window, moment)
     ]
+
+
+def _pauses(until: float, settings: ProbeSettings, now: float) -> bool:
+    """Whether a database is still not to be asked; longer than the longest pause means that a clock was wrong."""
+    return now < until <= now + max(_LONGEST_PAUSE, 60 * settings.every_minutes)
 
 
 def _is_open(window: ProbeWindow | None, moment: datetime) -> bool:
@@ -104,7 +110,12 @@ def plan_changes(
         cursor: Of the last tick.
         now: Epoch seconds.
     """
-    not_before = {name: until for name, until in cursor.not_before.items() if name in settings and until > now}
+    not_before = {
+        name: until
+        for name, until in cursor.not_before.items()
+        if name in settings and _pauses(until, settings[name], now)
+    }
+    first = max(cursor.counter, int(now)) + 1
     down = {name: count for name, count in cursor.down.items() if name in settings}
     requested = {name: list(last) for name, last in cursor.requested.items() if name in settings}
     newly_down: dict[str, str] = {}
@@ -121,14 +132,14 @@ def plan_changes(
             longest = _LONGEST_PAUSE if outcome.lasting else _LONGEST_OUTAGE_PAUSE
             not_before[name] = now + min(_FIRST_PAUSE * 2 ** (down[name] - 1), longest)
             continue
-        if down.pop(name, None) is not None:
+        if down.pop(name, None) is not None and isinstance(outcome, Probed):
             back.append(name)
         if settings[name].every_minutes > 1:
             not_before[name] = _next_look(settings[name], now)
         if not isinstance(outcome, Probed) or outcome.probe == outcome.published:
             requested.pop(name, None)
         elif name in failed or requested.get(name, [""])[0] != outcome.probe:
-            key = f"{name}:{outcome.probe}:{cursor.counter + len(requests) + 1}"
+            key = f"{name}:{outcome.probe}:{first + len(requests)}"
             requests.append(Request(name, key))
             requested[name] = [outcome.probe, key]
             if name in failed:
@@ -140,7 +151,7 @@ def plan_changes(
         tuple(back),
         ChangeCursor(
             reached[-1] if reached else cursor.position,
-            cursor.counter + len(requests),
+            first + len(requests) - 1 if requests else cursor.counter,
             not_before,
             down,
             requested,
@@ -202,7 +213,7 @@ def _tick(project: Project, context: dg.SensorEvaluationContext, pool: ProbePool
         return probe_database(configs[name], database_store(configs[name], project.folder), last.get(name))
 
     outcomes = pool.round(asked, probe)
-    note_outcomes(project, outcomes, now, context.log)
+    note_outcomes(project, outcomes, last, now, context.log)
     failed = _failed(context.instance, cursor, outcomes)
     return plan_changes(settings, asked, outcomes, failed, cursor, now)
 

@@ -150,7 +150,7 @@ def _tick(project: Project, context: dg.ScheduleEvaluationContext, pool: ProbePo
         return look_for_work(configs[name], database_store(configs[name], project.folder), last.get(name), moment)
 
     outcomes = pool.round(in_turn(due, now), look)
-    note_outcomes(project, outcomes, now.timestamp(), context.log)
+    note_outcomes(project, outcomes, last, now.timestamp(), context.log)
     plan = plan_refreshes(due, outcomes)
     record_verified(shared, plan.verified)
     return plan

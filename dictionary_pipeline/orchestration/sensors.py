@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -25,7 +26,6 @@ _FEWEST_LOST = 3
 class RegistryCursor(JsonCursor):
     """What the registry remembers between ticks."""
 
-    tick: int = 0
     absent: dict[str, int] = field(default_factory=dict)
     """Partition -> consecutive ticks without a file; an editor's save must not remove it."""
     reported: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor
         remove=remove,
         newly_invalid=tuple(sorted(name for name, error in invalid.items() if cursor.reported.get(name) != error)),
         cursor=RegistryCursor(
-            cursor.tick + 1, {name: ticks for name, ticks in absent.items() if name not in remove}, invalid
+            {name: ticks for name, ticks in absent.items() if name not in remove}, invalid
         ),
         is_emptied=is_emptied,
     )
@@ -88,7 +88,8 @@ def build_registry_sensor(automation: AutomationConfig) -> dg.SensorDefinition:
             changes.append(databases.build_delete_request(gone))
         requests = [
             dg.RunRequest(
-                run_key=f"{name}:added:{plan.cursor.tick}",
+                # A cursor that was reset must not repeat a key, which Dagster would pass over.
+                run_key=f"{name}:added:{time.time_ns()}",
                 partition_key=name,
             )
             for name in plan.add

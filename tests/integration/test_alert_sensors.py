@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -358,6 +359,48 @@ def test_a_silent_database_is_told_once_and_so_is_its_return(
     sensors.tick("failure_alerts")
     sensors.tick("failure_alerts")
     assert [event for event, _, _ in told(receiver)] == ["failure", "recovery"]
+
+
+def test_a_silent_database_that_is_no_longer_asked_is_silent_until_a_run_ends_well(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = add_sqlite_database(project, "one", 1)
+    publish("one")
+    sensors.instance.add_dynamic_partitions("databases", ["one"])
+    (project / "one.db").rename(project / "away.db")
+    sensors.tick("schema_change")
+    sensors.tick("failure_alerts")
+    text = file.read_text()
+    file.write_text(text + "probe: {enabled: false}\n")
+    forget_pauses(sensors)
+    sensors.tick("schema_change")
+    sensors.tick("failure_alerts")
+    sensors.tick("failure_alerts")
+    assert [event for event, _, _ in told(receiver)] == ["failure"]
+    assert "answers again" not in capfd.readouterr().err
+    (project / "away.db").rename(project / "one.db")
+    assert sensors.run("one")
+    sensors.tick("failure_alerts")
+    assert [event for event, _, _ in told(receiver)] == ["failure", "recovery"]
+    # The next outage is news again.
+    file.write_text(text)
+    (project / "one.db").rename(project / "away.db")
+    sensors.cursors.pop("schema_change")
+    sensors.tick("schema_change")
+    sensors.tick("failure_alerts")
+    assert [event for event, _, _ in told(receiver)] == ["failure", "recovery", "failure"]
+
+
+def test_a_cursor_of_a_wrong_clock_loses_no_failure(
+    project: Path, sensors: Sensors, receiver: WebhookReceiver
+) -> None:
+    add_sqlite_database(project, "one", 1)
+    (project / "one.db").rename(project / "away.db")
+    sensors.tick("failure_alerts")
+    sensors.cursors["failure_alerts"] = json.dumps({"since": time.time() + 400 * 86_400})
+    assert not sensors.run("one")
+    sensors.tick("failure_alerts")
+    assert [event for event, _, _ in told(receiver)] == ["failure"]
 
 
 def test_a_language_model_that_is_away_is_one_message_for_all_databases(

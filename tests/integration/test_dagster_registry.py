@@ -50,6 +50,10 @@ class Registry:
         assert isinstance(result, dg.SensorResult)
         return list(result.run_requests or ())
 
+    def forget(self) -> None:
+        """Lose the cursor, as its reset in Dagster's UI does."""
+        self._cursor = None
+
     @property
     def partitions(self) -> list[str]:
         return sorted(self.instance.get_dynamic_partitions("databases"))
@@ -89,6 +93,15 @@ def test_a_database_that_comes_back_runs_again(project: Path, registry: Registry
     [second] = registry.requested()
     assert second.run_key != first.run_key
     assert registry.partitions == ["x"]
+
+
+def test_a_cursor_that_was_reset_repeats_no_key(project: Path, registry: Registry) -> None:
+    add_sqlite_database(project, "x", 1)
+    [first] = registry.requested()
+    registry.instance.delete_dynamic_partition("databases", "x")
+    registry.forget()
+    [second] = registry.requested()
+    assert second.run_key != first.run_key
 
 
 def test_an_invalid_file_keeps_its_partition_and_is_named(project: Path, registry: Registry) -> None:

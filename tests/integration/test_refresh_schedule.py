@@ -14,6 +14,7 @@ import dagster as dg
 import pytest
 from system.projects import add_sqlite_database, write_project
 
+from dictionary_pipeline import verified
 from dictionary_pipeline.config.resolved import AutomationConfig
 from dictionary_pipeline.definitions import defs
 from dictionary_pipeline.engines.sqlite import SQLiteEngine
@@ -43,7 +44,8 @@ class Nights:
     def __init__(self, instance: dg.DagsterInstance, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.instance = instance
         self.now = datetime.now(UTC)
-        monkeypatch.setattr(schedules, "_clock", lambda: self.now)
+        for module in (schedules, verified):
+            monkeypatch.setattr(module, "_clock", lambda: self.now)
         self.store = LocalStore(project / "published")
         self.pool = ProbePool()
         self.two = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -27,7 +27,7 @@ from dictionary_pipeline.verified import (
     verifications,
 )
 
-NOW = datetime(2026, 11, 30, 2, 0, tzinfo=UTC)
+NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FOUND = Verification(NOW, "7", "m", "c", True)
 
 
@@ -45,6 +45,14 @@ def test_an_older_verification_does_not_replace_a_later_one(tmp_path: Path) -> N
     record_verified(store, {"a": FOUND})
     record_verified(store, {"a": FOUND._replace(at=NOW - timedelta(minutes=1), probe="6")})
     assert verifications(store) == {"a": FOUND}
+
+
+def test_a_wrong_clock_that_was_put_right_leaves_no_moment_that_is_still_to_come(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    record_verified(store, {"a": FOUND._replace(at=NOW + timedelta(days=400)), "b": FOUND})
+    assert last_verified(store) == {"b": NOW}
+    record_verified(store, {"a": FOUND})
+    assert last_verified(store) == {"a": NOW, "b": NOW}
 
 
 def test_nothing_new_writes_nothing(tmp_path: Path) -> None:

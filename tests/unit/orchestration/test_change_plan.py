@@ -49,6 +49,24 @@ def test_a_schema_that_goes_back_and_forth_is_requested_each_time_with_another_k
     assert len(keys) == len(set(keys)) == 3
 
 
+def test_a_cursor_that_was_reset_repeats_no_key() -> None:
+    ticks = Ticks("a")
+    keys = []
+    for probe, published in (("B", "A"), ("A", "B"), ("B", "A")):
+        ticks.cursor = ChangeCursor()
+        keys += [request.run_key for request in ticks.tick({"a": Probed(probe, published)}).requests]
+    assert len(keys) == len(set(keys)) == 3
+
+
+@pytest.mark.parametrize("every", [1, 240])
+def test_a_pause_that_a_wrong_clock_set_is_not_kept(every: int) -> None:
+    ticks = Ticks("a", every=every)
+    ticks.cursor = ChangeCursor(not_before={"a": NOW + 400 * 86_400}, down={"a": 1})
+    plan = ticks.tick({"a": Probed("1", "1")})
+    assert plan.back == ("a",)
+    assert plan.cursor.not_before.get("a", NOW) < NOW + 86_400
+
+
 def test_a_probe_that_moved_without_a_published_change_does_not_start_runs_for_ever() -> None:
     ticks = Ticks("a")
     requests = [ticks.tick({"a": Probed("2", "1")}).requests for _ in range(5)]
