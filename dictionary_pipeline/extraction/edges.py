@@ -80,12 +80,13 @@ def foreign_keys(nodes: Nodes, graph: RelationshipGraph) -> pl.DataFrame:
         .join(parent, on=["to_database", "to_schema", "to_table"], nulls_equal=True, maintain_order="left")
         .with_columns(
             inferred.alias("is_inferred"),
-            pl.when(inferred)
-            .then(pl.format("inferred with confidence {}", pl.col("confidence").round(2)))
-            .otherwise(pl.format("constraint {}", "name"))
-            .alias("reason"),
+            pl.when(inferred).then(_doubt()).otherwise(pl.format("constraint {}", "name")).alias("reason"),
         )
     )
+
+
+def _doubt() -> pl.Expr:
+    return pl.format("inferred with confidence {}", pl.col("confidence").round(2))
 
 
 def _column_pairs(nodes: Nodes, keys: pl.DataFrame) -> pl.DataFrame:
@@ -180,12 +181,13 @@ def _primary_key_of(nodes: Nodes, keys: pl.DataFrame) -> pl.DataFrame:
         .with_columns(pl.int_range(1, pl.len() + 1).over("key").alias("ordinal"))
     )
     composite = pl.when(pl.col("size") > 1).then(pl.format("part {} of {} of the key", "ordinal", "size"))
+    detail = pl.concat_str(composite, pl.when("is_inferred").then(_doubt()), separator=", ", ignore_nulls=True)
     return _pieces(
         _with_owner(nodes, members.join(_columns(nodes), on=_COLUMN, maintain_order="left")),
         "IS_PRIMARY_KEY_OF",
         source="column",
         target="owner",
-        detail=composite,
+        detail=pl.when(detail != "").then(detail),
         evidence=pl.col("origin").replace_strict(_PRIMARY_KEY_EVIDENCE),
         confidence=pl.col("confidence"),
         constraint_name=pl.col("name"),

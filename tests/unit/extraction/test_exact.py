@@ -250,6 +250,23 @@ def test_an_inferred_relationship_is_marked_weaker_and_counts_only_when_accepted
     assert edges_of(proposed) == ["shop.s.a HAS_COLUMN shop.s.a.id", "shop.s.b HAS_COLUMN shop.s.b.a_id"]
 
 
+def test_an_inferred_primary_key_says_so_in_its_sentence() -> None:
+    catalog = make_catalog(
+        tables={"s.a": ["id int", "part int"], "s.b": ["id int"]},
+        primary_keys={"s.a": ["id", "part"], "s.b": ["id"]},
+    )
+    relations = make_relations(catalog)
+    guess = relations.keys.with_columns(origin=pl.lit("inferred"), confidence=pl.lit(0.9))
+
+    graph = make_graph(catalog, replace(relations, keys=guess))
+
+    assert graph.edges.filter(pl.col("type") == "IS_PRIMARY_KEY_OF")["description"].to_list() == [
+        "Column shop.s.a.id IS_PRIMARY_KEY_OF table shop.s.a: part 1 of 2 of the key, inferred with confidence 0.9.",
+        "Column shop.s.a.part IS_PRIMARY_KEY_OF table shop.s.a: part 2 of 2 of the key, inferred with confidence 0.9.",
+        "Column shop.s.b.id IS_PRIMARY_KEY_OF table shop.s.b: inferred with confidence 0.9.",
+    ]
+
+
 def test_a_view_read_by_parsing_says_so_and_the_catalog_comes_first() -> None:
     catalog = make_catalog(tables={"s.a": ["id int"]}, views={"s.v": "select * from s.a", "s.w": "select * from s.a"})
     rows = [("s", "v", None, "s", "a", None, origin) for origin in ("parsed", "catalog")]
