@@ -250,6 +250,16 @@ def _harmless(text: str) -> str:
     return harmless(text, 5_000)
 
 
+def test_two_stars_at_the_end_of_a_glob_mean_every_document_below(tmp_path: Path) -> None:
+    (tmp_path / "docs" / "deep").mkdir(parents=True)
+    (tmp_path / "docs" / "tea.md").write_text("Tea.", encoding="utf-8")
+    (tmp_path / "docs" / "deep" / "mate.txt").write_text("Mate.", encoding="utf-8")
+
+    found = read_documents(GraphSettings(documents=("docs/**",), folder=tmp_path), "graph")
+
+    assert found.texts == (("docs/deep/mate.txt", "Mate."), ("docs/tea.md", "Tea."))
+
+
 def test_a_document_whose_name_is_not_utf8_is_a_problem_and_no_crash(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("Coffee.", encoding="utf-8")
     (tmp_path / "tea.md").write_text("Tea.", encoding="utf-8")
