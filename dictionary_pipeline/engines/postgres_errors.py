@@ -192,7 +192,12 @@ _EXACT: dict[str, tuple[type[DictionaryError], str, str]] = {
         "a view or function tries to write, which the read-only session refuses",
         "Leave the object out, or make it read-only.",
     ),
-    "42P01": (QueryFailed, "it no longer exists", "Run again: the database changed meanwhile."),
+    "42P01": (
+        QueryFailed,
+        "it, or something that it reads, no longer exists or is named without its schema",
+        "Run again if the database changed meanwhile; a function that a view calls must name the schema of its tables, "
+        "or set its own search_path.",
+    ),
     "42703": (QueryFailed, "a column no longer exists", "Run again: the database changed meanwhile."),
     "55000": (
         QueryFailed,
