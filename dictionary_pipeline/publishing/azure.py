@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from datetime import datetime
@@ -181,8 +181,14 @@ class AzureStore:
         except ResourceNotFoundError as error:
             _require_container(error)
 
-    def _delete_batch(self, names: Iterable[str]) -> None:
-        answers = self._container.delete_blobs(*names, delete_snapshots="include", raise_on_any_failure=False)
+    def _delete_batch(self, names: Sequence[str]) -> None:
+        try:
+            answers = self._container.delete_blobs(
+                *names, delete_snapshots="include", raise_on_any_failure=False, retry_total=0
+            )
+        except AzureError:  # not every service and login knows batches, and an error of one blob says more
+            _in_parallel(self._delete_one, names)
+            return
         failed = [answer.status_code for answer in answers if answer.status_code not in (202, 404)]
         if failed:
             raise StoreError(

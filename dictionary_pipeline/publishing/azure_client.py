@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,11 @@ from dictionary_pipeline.publishing.azure_errors import Login, no_identity, sas_
 
 _WHERE = "publish: azure:"
 _ENTRA = Login("Entra ID", "")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_TOO_MANY = 429
+_MOST_WAIT = 60.0
+# Without it, warnings of the library stand on the terminal beside the one line that says what failed.
+logging.getLogger("azure").addHandler(logging.NullHandler())
 
 
 def connect(target: AzureTarget, **options: Any) -> tuple[BlobServiceClient, Login]:
@@ -55,6 +61,7 @@ def connect_with_sas(target: AzureTarget, sas: str, **options: Any) -> tuple[Blo
         ConfigurationError: it cannot be used.
     """
     token, source = sas.rpartition("?")[2], target.sas_env or ""
+    _require_protection(target.account_url or "")
     client = _usable(
         source or "the SAS", lambda: BlobServiceClient(target.account_url or "", token, **_options(target, options))
     )
@@ -63,9 +70,38 @@ def connect_with_sas(target: AzureTarget, sas: str, **options: Any) -> tuple[Blo
 
 def _options(target: AzureTarget, given: dict[str, Any]) -> dict[str, Any]:
     # The library's own pauses start at 15 seconds.
-    retry = ExponentialRetry(initial_backoff=1, increment_base=2, retry_total=4, random_jitter_range=1)
+    retry = _Patience(initial_backoff=1, increment_base=2, retry_total=4, random_jitter_range=1)
     version = {"api_version": target.api_version} if target.api_version else {}
     return {"retry_policy": retry, "connection_timeout": 10, "read_timeout": 60, **version, **given}
+
+
+class _Patience(ExponentialRetry):
+    """The library's repetitions, also of requests that are too many at once, and as late as the service asks."""
+
+    def send(self, request: Any) -> Any:
+        """Send a request."""
+        body = request.http_request.body
+        start = body.tell() if hasattr(body, "tell") else None
+        response = super().send(request)  # type: ignore[no-untyped-call]
+        for _ in range(self.status_retries):
+            if response.http_response.status_code != _TOO_MANY:
+                break
+            request.context.transport.sleep(_asked_to_wait(response.http_response) or self.initial_backoff)
+            if start is not None:
+                body.seek(start)
+            response = super().send(request)  # type: ignore[no-untyped-call]
+        return response
+
+    def get_backoff_time(self, settings: dict[str, Any]) -> float:
+        """Seconds to wait before the next repetition."""
+        refused = settings["history"][-1].http_response
+        return max(super().get_backoff_time(settings), _asked_to_wait(refused))
+
+
+def _asked_to_wait(response: Any) -> float:
+    """Seconds that the service asks to wait; 0 when it does not, or did not answer."""
+    text = str(response.headers.get("Retry-After", "")) if response is not None else ""
+    return min(float(text), _MOST_WAIT) if text.isdecimal() else 0.0
 
 
 class _Identity:
@@ -98,7 +134,20 @@ def _from_connection_string(name: str, options: dict[str, Any]) -> tuple[BlobSer
     parts = dict(part.partition("=")[::2] for part in text.split(";"))
     token = next((value for key, value in parts.items() if key.lower() == "sharedaccesssignature"), "")
     client = _usable(name, lambda: BlobServiceClient.from_connection_string(text, **options))
+    if token:
+        _require_protection(client.url)
     return client, Login("SAS" if token else "connection string", name, sas_expiry(token) if token else None)
+
+
+def _require_protection(url: str) -> None:
+    """Make sure that a SAS, which is part of every address, crosses no network in the clear."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        raise ConfigurationError(
+            f"a SAS needs an https address, as anyone on the way to {parts.hostname} could read it",
+            where=_WHERE,
+            fix="Write the account's address with https://, or use an account key.",
+        )
 
 
 def _usable(name: str, make: Callable[[], BlobServiceClient]) -> BlobServiceClient:

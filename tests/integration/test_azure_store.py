@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from azure.storage.blob import RetentionPolicy, generate_container_sas
@@ -310,6 +312,22 @@ def test_a_sas_of_the_container_alone_is_enough_to_publish(
     assert store.kept_after_deletion() is None and "sig=" not in store.location
 
 
+def test_several_blobs_are_deleted_where_a_batch_is_refused(
+    azurite: AzuriteServer, container: str, store: AzureStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCOUNT_SAS", azurite.sas())
+    target = AzureTarget(container, "dictionaries/shop", azurite.account_url, sas_env="ACCOUNT_SAS")
+    with_sas = open_azure(target)  # the emulator answers a batch of such a login with 500
+    for key in ("a", "b", "c"):
+        store.write(key, b"")
+    with_sas.delete(["a", "b", "never there"])
+    assert [item.key for item in store.list("")] == ["c"]
+    store.write("a", b"")
+    monkeypatch.setenv("ACCOUNT_SAS", azurite.sas(permission="racwl"))
+    with pytest.raises(StoreError, match="this login may not do that"):
+        open_azure(target).delete(["a", "c"])
+
+
 def _error(target: AzureTarget) -> str:
     service, login = connect(target)
     with pytest.raises(StoreError) as raised:
@@ -346,6 +364,59 @@ def test_an_unset_or_broken_variable_and_http_with_entra_are_configuration_error
     assert "secret" not in str(raised.value) and raised.value.__context__ is None
     with pytest.raises(ConfigurationError, match="Entra ID needs an https address"):
         connect(AzureTarget("c", account_url="http://127.0.0.1/a"))
+
+
+def test_a_sas_crosses_no_network_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "http://store.example/a"
+    monkeypatch.setenv("SOME_SAS", "sv=2026-10-06&sig=canary")
+    monkeypatch.setenv("SAS_STRING", f"BlobEndpoint={url};SharedAccessSignature=sv=2026-10-06&sig=canary")
+    by_token = AzureTarget("c", account_url=url, sas_env="SOME_SAS")
+    for target in (by_token, AzureTarget("c", connection_string_env="SAS_STRING")):
+        with pytest.raises(ConfigurationError, match="a SAS needs an https address") as raised:
+            connect(target)
+        assert "canary" not in str(raised.value)
+    with pytest.raises(ConfigurationError, match="a SAS needs an https address"):
+        open_location(f"{url}/c?sig=canary")
+    connect(AzureTarget("c", account_url="http://127.0.0.1:1/a", sas_env="SOME_SAS"))
+
+
+class Busy(Wire):
+    """The first requests of a kind are too many, and the service asks to wait."""
+
+    def __init__(self, method: str, times: int) -> None:
+        super().__init__()
+        self.method, self.left = method, times
+
+    def send(self, request: Any, **options: Any) -> Any:
+        answer = super().send(request, **options)
+        if request.method == self.method and self.left:
+            self.left -= 1
+            answer.status_code = 429
+            answer.headers["Retry-After"] = "7"
+        return answer
+
+
+def test_too_many_requests_are_sent_again_when_the_service_asks_for_it(
+    azurite: AzuriteServer, container: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("azure.core.pipeline.transport._base.time.sleep", waited.append)
+    file = tmp_path / "content"
+    file.write_bytes(b"of a file")
+    store = open_on(azurite, container, transport=Busy("PUT", 2))
+    store.write("x", file)
+    assert store.read("x") == b"of a file" and waited == [7.0, 7.0]
+    with pytest.raises(StoreError, match="Azure limits the requests to this account at the moment"):
+        open_on(azurite, container, transport=Busy("GET", 99)).read("x")
+
+
+def test_warnings_of_the_client_library_do_not_reach_the_terminal(
+    azurite: AzuriteServer, container: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging.getLogger(), "handlers", [])
+        logging.getLogger("azure.core.pipeline").warning("Incomplete download.")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_account_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
