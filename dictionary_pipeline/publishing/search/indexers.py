@@ -5,6 +5,8 @@ Without a secret: the service logs in to the storage account and to Azure OpenAI
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,7 +23,12 @@ from dictionary_pipeline.publishing.search.indexes import (
 _ENGINE_FIELDS = ("Database", "Warehouse", "Catalog")
 _PLACEHOLDER = "/subscriptions/<subscription>/resourceGroups/<group>/providers/Microsoft.Storage/storageAccounts/"
 _BATCH = 16
+_LONGEST = 60
+"""Characters of a database's name within names of the service, which may have 128."""
 _MODIFIED = "metadata_storage_last_modified"
+_PATH = "metadata_storage_path"
+"""Of a deleted file the service knows only properties like this: no key from its content finds the document."""
+_ENCODED = {"name": "base64Encode", "parameters": {"useHttpServerUtilityUrlTokenEncode": False}}
 
 
 class _Source(NamedTuple):
@@ -37,8 +44,8 @@ class _Source(NamedTuple):
     """Taken over as they are."""
     derived: tuple[tuple[str, str], ...] = ()
     """Path in the document -> field."""
-    key: tuple[str, bool] = ("/document/Id", False)
-    """Path of the key, and whether it has to be encoded to be one."""
+    key: str = "/document/Id"
+    """Path of the key in a file of several documents."""
     embedded: str = ""
     """The field that becomes a vector."""
     vector: str = ""
@@ -58,7 +65,7 @@ def indexer_definitions(config: DatabaseConfig, settings: SearchSettings) -> dic
 
 
 def _sources(config: DatabaseConfig, settings: SearchSettings) -> list[_Source]:
-    suffix = f"-{config.name.replace('_', '-')}{settings.suffix}"  # such names have no underscore
+    suffix = f"-{_part(config.name)}{settings.suffix}"
     names, azure = settings.indexes, config.publish.azure
     single = config.publish.single_file
     entity = _Source(
@@ -73,7 +80,7 @@ def _sources(config: DatabaseConfig, settings: SearchSettings) -> list[_Source]:
             ("/document/Columns/*/Definition", "ColumnDefinitions"),
             ("/document/CompleteEntityRelationshipsGraph/*", "CompleteEntityRelationshipsGraph"),
         ),
-        ("/document/FQN", True),
+        "/document/FQN",
         "Definition",
         DEFINITION_VECTOR,
         suffix,
@@ -94,13 +101,18 @@ def _sources(config: DatabaseConfig, settings: SearchSettings) -> list[_Source]:
         "json",
         ".json",
         ("Question", "SqlQueryDecomposition"),
-        (),
-        ("/document/Question", True),
-        "Question",
-        QUESTION_VECTOR,
-        settings.suffix,
+        embedded="Question",
+        vector=QUESTION_VECTOR,
+        suffix=settings.suffix,
     )
     return [entity, *([value] if settings.column_values else []), *([query] if settings.query_cache_container else [])]
+
+
+def _part(database: str) -> str:
+    """A database's name as part of the service's names: no underscore, no `-` at the end or beside another."""
+    plain = database.replace("_", "-")
+    part = re.sub(r"-+", "-", plain)[:_LONGEST].strip("-")
+    return part if part == plain else f"{part}-{hashlib.sha256(database.encode()).hexdigest()[:10]}"
 
 
 def _place(azure: AzureTarget | None, folder: str, database: str) -> AzurePlace:
@@ -152,13 +164,17 @@ def _skillset(source: _Source, settings: SearchSettings, model: ModelSettings | 
 
 
 def _indexer(source: _Source, *, has_skillset: bool) -> Definition:
-    path, encoded = source.key
-    encoding = {"name": "base64Encode", "parameters": {"useHttpServerUtilityUrlTokenEncode": False}}
     mapped = [*((f"/document/{name}", name) for name in source.fields), *source.derived]
     if has_skillset:
         mapped.append((f"/document/{source.vector}", source.vector))
     mapped.append(("/document/DateLastModified", "DateLastModified"))
-    key = {"sourceFieldName": path, "targetFieldName": "Id", **({"mappingFunction": encoding} if encoded else {})}
+    outputs: list[Definition] = [{"sourceFieldName": path, "targetFieldName": name} for path, name in mapped]
+    inputs: list[Definition] = [{"sourceFieldName": _MODIFIED, "targetFieldName": "DateLastModified"}]
+    if source.parsing_mode == "json":
+        inputs.append({"sourceFieldName": _PATH, "targetFieldName": "Id", "mappingFunction": _ENCODED})
+    else:
+        encoded = {} if source.key == "/document/Id" else {"mappingFunction": _ENCODED}
+        outputs.insert(0, {"sourceFieldName": source.key, "targetFieldName": "Id", **encoded})
     return {
         "name": f"{source.kind}-indexer{source.suffix}",
         "dataSourceName": f"{source.kind}-data-source{source.suffix}",
@@ -177,6 +193,6 @@ def _indexer(source: _Source, *, has_skillset: bool) -> Definition:
                 "indexStorageMetadataOnlyForOversizedDocuments": True,
             },
         },
-        "fieldMappings": [{"sourceFieldName": _MODIFIED, "targetFieldName": "DateLastModified"}],
-        "outputFieldMappings": [key, *({"sourceFieldName": path, "targetFieldName": name} for path, name in mapped)],
+        "fieldMappings": inputs,
+        "outputFieldMappings": outputs,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -149,6 +150,29 @@ def test_the_parts_of_an_indexer_name_each_other() -> None:
     assert single["schema-store-indexer.json"]["parameters"]["configuration"]["parsingMode"] == "jsonArray"
     assert "dataDeletionDetectionPolicy" not in single["schema-store-data-source.json"]
     assert "skillsetName" not in single["schema-store-indexer.json"]
+
+
+def test_a_deleted_file_is_found_by_a_key_that_comes_from_its_properties() -> None:
+    for kind in ("schema-store", "query-cache"):
+        indexer = files(replace(PLAIN, query_cache_container="questions"))[f"{kind}-indexer.json"]
+        keys = [item for item in indexer["fieldMappings"] if item["targetFieldName"] == "Id"]
+        assert [(item["sourceFieldName"], item["mappingFunction"]["name"]) for item in keys] == [
+            ("metadata_storage_path", "base64Encode")
+        ]
+        assert "Id" not in {item["targetFieldName"] for item in indexer["outputFieldMappings"]}
+    values = files(PLAIN)["column-value-store-indexer.json"]
+    assert values["outputFieldMappings"][0] == {"sourceFieldName": "/document/Id", "targetFieldName": "Id"}
+    single = files(PLAIN, publish=PublishTarget(single_file=True))["schema-store-indexer.json"]
+    assert single["outputFieldMappings"][0]["sourceFieldName"] == "/document/FQN"
+
+
+def test_names_are_those_that_the_service_allows() -> None:
+    names = []
+    for database in ("a--b", "a-b", "a__b", "end-", "end", "x" * 59 + "-y", "x" * 100):
+        found = definition_files(replace(config(PLAIN), name=database))
+        names += [json.loads(content)["name"] for path, content in found.items() if not path.endswith("index.json")]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch(r"(?=.{2,128}$)[a-z0-9]+(-[a-z0-9]+)*", name)] == []
 
 
 def refused(field: str, what: str) -> DictionaryError:
