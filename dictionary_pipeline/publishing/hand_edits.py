@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 
 from dictionary_pipeline.publishing.archive import archived_manifests
-from dictionary_pipeline.publishing.manifest import FileInfo
+from dictionary_pipeline.publishing.manifest import FileInfo, read_manifest
 from dictionary_pipeline.store import BatchStore, Store, StoredObject
 
 KEPT = ".state/hand_edits/"
@@ -116,9 +116,10 @@ class _Archive:
         self._known: list[Files] | None = None
 
     def has(self, path: str, sha256: str) -> bool:
-        """Whether one of them names that content for that path."""
+        """Whether one of them, or the manifest of a run that published meanwhile, names that content for that path."""
         if self._known is None:
-            manifests = islice(archived_manifests(self._store), _MOST_ARCHIVED)
+            newest = read_manifest(self._store)
+            manifests = [*filter(None, [newest]), *islice(archived_manifests(self._store), _MOST_ARCHIVED)]
             self._known = [stored.manifest.files for stored in manifests]
         return any(files[path].sha256 == sha256 for files in self._known if path in files)
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from integration.azure_stores import KEY_VARIABLE, Wire, open_on
@@ -15,9 +16,10 @@ from test_azure_store import put as put_on_azure
 from test_publish_protocol import FailingStore, PowerCut, hashes, make_bundle, plain, put
 
 from dictionary_pipeline.import_files import find_files
+from dictionary_pipeline.publishing import publish
 from dictionary_pipeline.publishing.hand_edits import BASES, KEPT
 from dictionary_pipeline.publishing.local import LocalStore
-from dictionary_pipeline.publishing.mirror import MIRRORED_KEY
+from dictionary_pipeline.publishing.mirror import MIRRORED_KEY, MirrorResult
 
 FILE = "schema_store/shop.s.a.json"
 EDITED = b'{"Entity": "a", "Definition": "Mine."}'
@@ -62,6 +64,24 @@ def test_an_edit_survives_a_kill_at_any_moment_of_the_publish_that_replaces_it(t
         else:
             break
     assert step > 10
+
+
+def test_a_run_that_was_overtaken_takes_no_newer_file_for_an_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, slow, newer = (make_bundle(tmp_path, ["a"], text) for text in ("old", "slow", "newer"))
+    root = tmp_path / "out"
+    put(LocalStore(root), old)
+    mirror = publish.mirror
+
+    def late(*arguments: Any, **options: Any) -> MirrorResult:
+        monkeypatch.undo()
+        put(LocalStore(root), newer, at=2)
+        return mirror(*arguments, **options)
+
+    monkeypatch.setattr(publish, "mirror", late)
+    assert put(LocalStore(root), slow, at=1).hand_edited == ()
+    assert plain(root) == hashes(newer) and not (root / KEPT).exists()
 
 
 def test_kept_edits_are_bounded_and_the_oldest_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
