@@ -321,6 +321,8 @@ def _patched(before: list[str], unedited: list[str], edited: list[str]) -> list[
         at, until = lines[start], lines[end]
         if kind == "insert":
             at = until = _before_comments(before, at, _indent(new[0]))
+            if new[0][:1].isalpha() and before[at - 1 : at] and before[at - 1].strip():
+                new = ["", *new]  # a block of its own, as people would write it
         kept = [line for line in _comments_at_end(before[max(at, done) : until]) if line not in new]
         result += [*before[done : max(at, done)], *new, *kept]
         done = max(until, done)

@@ -56,12 +56,12 @@ def model_texts(
         return None
     # The client's package is only needed, and imported, when there is something to ask.
     from dictionary_pipeline.enrichment.model.facts import Sources
-    from dictionary_pipeline.enrichment.model.paying import add_run_usage
+    from dictionary_pipeline.enrichment.model.paying import add_run_usage, run_usage
     from dictionary_pipeline.enrichment.model.write import Terms, write_texts
 
     human = run.config.human
     given = given_texts(catalog, graph, human)
-    texts = write_texts(
+    return write_texts(
         Sources(catalog, samples.profiles, graph, human, given, samples.sensitivity),
         Terms(
             database=run.config.name,
@@ -76,10 +76,10 @@ def model_texts(
             may_ask=not run.options.dry_run,
             may_retry=run.may_retry,
             on_table=lambda done, total: run.progress(stage, done, total),
+            before=run_usage(run.store, run.run_id),
+            on_used=lambda used: add_run_usage(run.store, run.run_id, used),
         ),
     )
-    add_run_usage(run.store, run.run_id, texts.usage)
-    return texts
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from servers.openai_stub import KEY, KEY_VARIABLE, Asked, OpenAIStub, Reply, ans
 from dictionary_pipeline.config.model_settings import ModelBudget, ModelPrice
 from dictionary_pipeline.config.resolved import ConnectionSpec, DatabaseConfig, HumanColumn, HumanKnowledge, HumanTable
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable
+from dictionary_pipeline.enrichment.model.paying import run_usage
 from dictionary_pipeline.errors import ConfigurationError
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.plan import plan_run
@@ -442,6 +443,22 @@ def test_an_outage_is_left_to_a_caller_who_repeats_the_run(shop: Shop, stub: Ope
         before = asked_tables(stub)
         STAGES[3].run(run)
     assert before[0] not in asked_tables(stub)[len(before) :], "what was answered is kept"
+
+
+def test_what_was_used_before_an_outage_counts_for_the_repeated_run(shop: Shop, stub: OpenAIStub) -> None:
+    stub.script = lambda asked: None if asked.number == 1 else Reply(500)
+    with open_run(shop.config(max_retries=0), LocalStore(shop.out), run_id="r", may_retry=True) as run:
+        for stage in STAGES[:3]:
+            stage.run(run)
+        with pytest.raises(ModelUnavailable):
+            STAGES[3].run(run)
+        assert run_usage(run.store, "r").requests == len(stub.asked)
+    stub.script = lambda asked: None
+    limit = len(stub.asked)
+    with open_run(shop.config(budget=ModelBudget(max_requests=limit)), LocalStore(shop.out), run_id="r", may_retry=True) as run:
+        report = STAGES[3].run(run)
+    assert len(stub.asked) == limit, "nothing is left of the run's limit"
+    assert report.metrics["model_tables_skipped_budget"]
 
 
 PROJECT = """

@@ -80,6 +80,15 @@ def test_additions_keep_every_line_and_comments_stay_with_what_follows_them(file
     assert "        description: Employees.\n\n# Two keys.\nrelationships:\n" in after
 
 
+@pytest.mark.parametrize("rest", ["", "\n# sources:\n#   - name: main\n"])
+def test_a_first_block_of_sources_stands_apart_from_what_is_above_it(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "shop.yml"
+    path.write_text(f"connection:\n  type: sqlite\n{rest}")
+    write(path, HumanEdit("main", "region", description="Areas."))
+    added = "sources:\n  - name: main\n    tables:\n      - name: region\n        description: Areas.\n"
+    assert path.read_text() == f"connection:\n  type: sqlite\n\n{added}{rest}"
+
+
 def test_what_was_written_is_read_back(file: Path) -> None:
     long = "An order is one purchase, at a till or in the shop; returns are orders with a negative amount of money."
     write(

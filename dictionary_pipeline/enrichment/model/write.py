@@ -15,7 +15,7 @@ from dictionary_pipeline.enrichment.given import GivenTexts
 from dictionary_pipeline.enrichment.model.answers import Answer, Told, is_safe, lacking
 from dictionary_pipeline.enrichment.model.asking import MAX_COLUMNS, Message, Question, cache_key
 from dictionary_pipeline.enrichment.model.batch import FEWEST, BatchDesk, BatchKeeper, Order, load_pending
-from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore
+from dictionary_pipeline.enrichment.model.budget import Budget, Ledger, LedgerStore, Usage
 from dictionary_pipeline.enrichment.model.cache import load_answer, save_answer
 from dictionary_pipeline.enrichment.model.client import ModelUnavailable, QuotaUsedUp, RequestRefused
 from dictionary_pipeline.enrichment.model.facts import Sources, TableFacts, gather
@@ -55,6 +55,10 @@ class Terms:
     """The caller repeats a run that fails in an outage; else an outage costs its tables only."""
     on_table: Callable[[int, int], None] = lambda done, total: None
     """Called with (done, total) for each table that is asked about."""
+    before: Usage = field(default_factory=Usage)
+    """What the run used before; it counts against its limits."""
+    on_used: Callable[[Usage], None] = lambda used: None
+    """Called with what was used, also when asking ends in an error."""
 
 
 def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
@@ -66,12 +70,16 @@ def write_texts(sources: Sources, terms: Terms) -> ModelTexts:
     """
     facts = gather(sources, terms.settings.samples, terms.guard)
     tables = [_opened(table, sources.given, terms) for table in facts.values() if _needs(table)]
-    writer = _Writer(terms, _meanings(tables, facts))
-    if writer.collect(tables):
-        kept = replace(terms, force=False)
-        tables = [_opened(table, sources.given, kept) for table in facts.values() if _needs(table)]
-        writer.learn(_meanings(tables, facts))
-    return writer.run(tables, facts)
+    budget = Budget(terms.settings.budget, terms.settings.price, Ledger(terms.ledger, terms.today), terms.before)
+    writer = _Writer(terms, budget, _meanings(tables, facts))
+    try:
+        if writer.collect(tables):
+            kept = replace(terms, force=False)
+            tables = [_opened(table, sources.given, kept) for table in facts.values() if _needs(table)]
+            writer.learn(_meanings(tables, facts))
+        return writer.run(tables, facts)
+    finally:
+        terms.on_used(budget.used)
 
 
 def questions(sources: Sources, terms: Terms) -> list[tuple[Question | Shared, Sequence[Message]]]:
@@ -148,10 +156,9 @@ def _meanings(tables: Iterable[Open], facts: Mapping[TableName, TableFacts]) -> 
 class _Writer:
     """One run's questions to the model."""
 
-    def __init__(self, terms: Terms, meanings: dict[TableName, str]) -> None:
+    def __init__(self, terms: Terms, budget: Budget, meanings: dict[TableName, str]) -> None:
         settings = terms.settings
         self._terms = terms
-        budget = Budget(settings.budget, settings.price, Ledger(terms.ledger, terms.today))
         self._interviewer = Interviewer(settings, budget, terms.guard, meanings)
         uses_batches = settings.batch and terms.may_ask
         self._desk = BatchDesk(settings, terms.store, budget, terms.guard) if uses_batches else None
