@@ -16,7 +16,7 @@ from dictionary_pipeline.config.yamlfile import Document, Loc
 from dictionary_pipeline.errors import ConfigurationError
 
 _MARK = "_DICTIONARY_PIPELINE_ENV_FILE"
-"""Variable that tells, to child processes too, what came from `.env`: an edited file is followed, a real variable not."""
+"""Tells, to child processes too, what came from `.env`: an edited file is followed, a real variable is not."""
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _CALL = re.compile(

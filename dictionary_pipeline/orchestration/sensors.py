@@ -57,9 +57,7 @@ def plan_registry(project: Project, partitions: set[str], cursor: RegistryCursor
         add=tuple(sorted(set(project.databases) - partitions)),
         remove=remove,
         newly_invalid=tuple(sorted(name for name, error in invalid.items() if cursor.reported.get(name) != error)),
-        cursor=RegistryCursor(
-            {name: ticks for name, ticks in absent.items() if name not in remove}, invalid
-        ),
+        cursor=RegistryCursor({name: ticks for name, ticks in absent.items() if name not in remove}, invalid),
         is_emptied=is_emptied,
     )
 

@@ -391,9 +391,7 @@ def test_a_silent_database_that_is_no_longer_asked_is_silent_until_a_run_ends_we
     assert [event for event, _, _ in told(receiver)] == ["failure", "recovery", "failure"]
 
 
-def test_a_cursor_of_a_wrong_clock_loses_no_failure(
-    project: Path, sensors: Sensors, receiver: WebhookReceiver
-) -> None:
+def test_a_cursor_of_a_wrong_clock_loses_no_failure(project: Path, sensors: Sensors, receiver: WebhookReceiver) -> None:
     add_sqlite_database(project, "one", 1)
     (project / "one.db").rename(project / "away.db")
     sensors.tick("failure_alerts")

@@ -455,7 +455,9 @@ def test_what_was_used_before_an_outage_counts_for_the_repeated_run(shop: Shop, 
         assert run_usage(run.store, "r").requests == len(stub.asked)
     stub.script = lambda asked: None
     limit = len(stub.asked)
-    with open_run(shop.config(budget=ModelBudget(max_requests=limit)), LocalStore(shop.out), run_id="r", may_retry=True) as run:
+    with open_run(
+        shop.config(budget=ModelBudget(max_requests=limit)), LocalStore(shop.out), run_id="r", may_retry=True
+    ) as run:
         report = STAGES[3].run(run)
     assert len(stub.asked) == limit, "nothing is left of the run's limit"
     assert report.metrics["model_tables_skipped_budget"]
