@@ -11,6 +11,7 @@ import polars as pl
 
 from dictionary_pipeline import frames, handover
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.config.model_settings import ModelBudget
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.engines.base import Engine
 from dictionary_pipeline.engines.registry import create_engine
@@ -54,6 +55,7 @@ class RunPlan:
     problems: tuple[Problem, ...]
     model: PlannedRequests | None = None
     """Null: no language model is configured."""
+    model_limits: ModelBudget = ModelBudget()
 
     def as_json(self) -> dict[str, object]:
         """The plan for machines (`--json`)."""
@@ -88,7 +90,7 @@ class RunPlan:
         if self.model is None:
             yield "model: none is configured"
         else:
-            yield self.model.line()
+            yield self.model.line(self.model_limits)
 
 
 def plan_run(config: DatabaseConfig, store: Store) -> RunPlan:
@@ -116,6 +118,7 @@ def plan_run(config: DatabaseConfig, store: Store) -> RunPlan:
         definitions_to_renew=_stale(catalog, store),
         problems=catalog.problems,
         model=_model(config, store, catalog),
+        model_limits=config.model.budget if config.model else ModelBudget(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import polars as pl
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.catalog import Catalog
-from dictionary_pipeline.config.model_settings import ModelSettings
+from dictionary_pipeline.config.model_settings import ModelBudget, ModelSettings
 from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.enrichment.definitions import given_texts
 from dictionary_pipeline.enrichment.model.asking import expected_tokens, prompt_tokens
@@ -92,10 +92,21 @@ class PlannedRequests:
     cost: float | None
     """Null when no price is configured."""
 
-    def line(self) -> str:
+    def line(self, limits: ModelBudget) -> str:
         """For people."""
         cost = "" if self.cost is None else f", about {self.cost:.2f} at the configured price"
-        return f"model: {self.requests} requests, about {self.tokens} tokens{cost}"
+        reached = ", ".join(self._beyond(limits))
+        rest = f"; more than one run may use ({reached}): later runs ask about the rest" if reached else ""
+        return f"model: {self.requests} requests, about {self.tokens} tokens{cost}{rest}"
+
+    def _beyond(self, limits: ModelBudget) -> Iterator[str]:
+        """Limits that this exceeds."""
+        measures: dict[str, float] = {"max_requests": self.requests, "max_tokens": self.tokens}
+        measures |= dict.fromkeys(("max_cost", "max_cost_per_day", "max_cost_per_month"), self.cost or 0)
+        for name, measure in measures.items():
+            limit = getattr(limits, name)
+            if limit is not None and measure > limit:
+                yield f"{name}: {limit:g}"
 
     def __add__(self, other: PlannedRequests | None) -> PlannedRequests:
         """Both together."""
@@ -202,6 +213,11 @@ def batch_notes(model: ModelTexts | None, database: str) -> tuple[str, ...]:
         return ()
     what = f"{waiting} tables wait for a batch of the model's provider and keep their texts until then"
     return (f"{what}; the sensor `model_batch`, or `data_dictionary run {database}`, takes the answers in.",)
+
+
+def budget_notes(check: Check) -> tuple[str, ...]:
+    """What a run says when its budget did not suffice."""
+    return () if check.passed else (f"model: {check.description}",)
 
 
 def model_tables(model: ModelTexts | None) -> Mapping[str, pl.DataFrame]:

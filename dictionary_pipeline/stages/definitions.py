@@ -27,6 +27,7 @@ def entity_definitions(run: PipelineRun) -> StageReport:
     facts |= writing.waiting_facts(model)
     stale = [stale_sentence(item, run.config.name) for item in stale_approvals(catalog, run.config.human)]
     entries = (*definitions.unmatched, *stale)
+    budget = writing.budget_check(model)
     state = save_stage(run.store, DEFINITIONS, frames, facts, outputs(upstream))
     sources = counts(definitions.tables["definition_source"])
     shown = definitions.tables.select("schema", "table", "entity_name", "definition_source", "definition")
@@ -44,10 +45,10 @@ def entity_definitions(run: PipelineRun) -> StageReport:
         },
         tables={"table_definitions": head(shown), **writing.model_tables(model)},
         problems=model.problems if model else (),
-        warnings=(*entries, *writing.batch_notes(model, run.config.name)),
+        warnings=(*entries, *writing.batch_notes(model, run.config.name), *writing.budget_notes(budget)),
         checks=(
             check("human_entries_match_catalog", "Every human entry fits the database as it is", entries),
-            writing.budget_check(model),
+            budget,
         ),
         output=state.output,
     )

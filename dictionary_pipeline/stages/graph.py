@@ -47,6 +47,7 @@ def knowledge_graph(run: PipelineRun) -> StageReport:
         )
     parts, kept = handover.graph_parts(graph)
     state = save_stage(run.store, GRAPH, parts, kept | extracting.waiting_facts(extracted), outputs(upstream))
+    records, budget = extracting.checks(extracted)
     facts = graph_facts(graph, relations.roles, run.config.graph.granularity)
     return StageReport(
         GRAPH,
@@ -54,10 +55,11 @@ def knowledge_graph(run: PipelineRun) -> StageReport:
         tables={**extracting.tables(extracted), **facts.tables},
         images=facts.images,
         problems=extracted.problems,
-        warnings=extracted.warnings,
+        warnings=(*extracted.warnings, *writing.budget_notes(budget)),
         checks=(
             check("graph_equals_catalog", "Every edge has both ends and the graph equals the catalog", findings),
-            *extracting.checks(extracted),
+            records,
+            budget,
         ),
         output=state.output,
     )

@@ -335,6 +335,7 @@ def test_a_reached_budget_skips_the_rest_and_the_next_run_goes_on(shop: Shop, st
     report = next(report for report in summary.reports if report.stage == "entity_definitions")
     check = next(check for check in report.checks if check.name == "model_budget_sufficed")
     assert not check.passed and "max_requests" in check.description
+    assert any("max_requests was reached: 2 tables" in warning for warning in summary.warnings)
     shop.run(budget=ModelBudget(max_requests=2))
     assert len(stub.asked) == 2
     assert shop.run().exit_code == 0 and stub.asked == []
@@ -369,6 +370,8 @@ def test_a_plan_tells_what_a_run_would_ask(shop: Shop, stub: OpenAIStub) -> None
     before = plan_run(config, LocalStore(shop.out)).model
     assert before is not None and before.requests == 4 and before.cost == pytest.approx(before.tokens / 1000)
     assert stub.asked == []
+    assert "4 requests" in before.line(ModelBudget(max_requests=4)) and "more than" not in before.line(ModelBudget())
+    assert "(max_requests: 3, max_cost: 1e-06)" in before.line(ModelBudget(max_requests=3, max_cost=0.000001))
     shop.run()
     assert before.tokens < 2 * (metrics(shop.run(RunOptions(force=frozenset(["definitions"]))))["model_prompt_tokens"])
     after = plan_run(config, LocalStore(shop.out)).model
