@@ -22,6 +22,7 @@ from dictionary_pipeline.config.environment import render
 from dictionary_pipeline.config.resolved import HumanRelationship
 from dictionary_pipeline.config.yamlfile import Document, read_yaml, scalar_text
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.yaml_aliases import mark_shared, own
 
 _LINE = 100
 _VERY_WIDE = 1_000_000
@@ -83,6 +84,7 @@ def write_human(
     root = yaml.load(before)
     unedited = "" if root is None else _dump(yaml, root)
     root = CommentedMap() if root is None else root
+    mark_shared(root)
     finder = _Finder(document, (str, str.casefold) if any_case else (str,))
     for edit in edits:
         _apply(root, edit, finder)
@@ -157,9 +159,9 @@ class _Finder:
                 source for source in sources if spelled(self._text(source, "schema", "name")) == spelled(schema)
             ]
             for source in of_schema:
-                for item in source.get("tables") or ():
+                for at, item in enumerate(source.get("tables") or ()):
                     if spelled(self._text(item, "identifier", "name")) == spelled(table):
-                        return _as_map(item)
+                        return _as_map(own(_sequence(source, "tables"), at))
         if not of_schema:
             taken = {source.get("name") for source in sources}
             of_schema = [CommentedMap(name=schema if schema not in taken else f"{schema}_tables")]
@@ -171,9 +173,9 @@ class _Finder:
     def named(self, items: CommentedSeq, name: str) -> CommentedMap:
         """The item of that name."""
         for spelled in self._spellings:
-            for item in items:
+            for at, item in enumerate(items):
                 if spelled(str(item["name"])) == spelled(name):
-                    return _as_map(item)
+                    return _as_map(own(items, at))
         new = CommentedMap({"name": name})
         items.append(new)
         return new
@@ -192,7 +194,7 @@ def _as_map(node: Any) -> CommentedMap:
 def _meta(node: CommentedMap) -> CommentedMap:
     config = node.get("config")
     inside = isinstance(config, CommentedMap) and isinstance(config.get("meta"), CommentedMap)
-    return _mapping(config if inside else node, "meta", after="description")
+    return _mapping(own(node, "config") if inside else node, "meta", after="description")
 
 
 def _withdraw(node: CommentedMap, key: str) -> None:
@@ -212,9 +214,10 @@ def _forget_approval(node: CommentedMap) -> None:
 
 
 def _forget(node: CommentedMap, key: str) -> None:
-    for owner in (node.get("config"), node):
+    for owner in (own(node, "config") if "config" in node else None, node):
         meta = owner.get("meta") if isinstance(owner, CommentedMap) else None
-        if isinstance(meta, CommentedMap) and key in meta:
+        if isinstance(owner, CommentedMap) and isinstance(meta, CommentedMap) and key in meta:
+            meta = own(owner, "meta")
             del meta[key]
             if not meta:
                 del owner["meta"]
@@ -225,13 +228,13 @@ def _forget(node: CommentedMap, key: str) -> None:
 def _mapping(node: CommentedMap, key: str, after: str | None = None) -> CommentedMap:
     if not isinstance(node.get(key), CommentedMap):
         _set(node, key, CommentedMap(), after=after)
-    return _as_map(node[key])
+    return _as_map(own(node, key))
 
 
 def _sequence(node: CommentedMap, key: str) -> CommentedSeq:
     if not isinstance(node.get(key), CommentedSeq):
         _set(node, key, CommentedSeq())
-    found = node[key]
+    found = own(node, key)
     assert isinstance(found, CommentedSeq)
     return found
 

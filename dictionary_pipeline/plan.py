@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -55,7 +55,7 @@ class RunPlan:
     problems: tuple[Problem, ...]
     model: PlannedRequests | None = None
     """Null: no language model is configured."""
-    model_limits: ModelBudget = ModelBudget()
+    model_limits: ModelBudget = field(default_factory=ModelBudget)
 
     def as_json(self) -> dict[str, object]:
         """The plan for machines (`--json`)."""

@@ -24,6 +24,7 @@ from dictionary_pipeline.errors import ConfigurationError
 Loc = tuple[str | int, ...]
 """Path of keys and list positions to a value of a file."""
 
+_UNQUOTED_JINJA = re.compile(r"[:,\[-][^\S\n]*\{\{")
 _QUOTE_JINJA = "Put it in quotes: \"{{ env_var('NAME') }}\"."
 _SYNTAX: tuple[tuple[str, str, str], ...] = (
     (
@@ -31,7 +32,7 @@ _SYNTAX: tuple[tuple[str, str, str], ...] = (
         "a ':' stands where YAML allows none",
         "Put a value that contains ': ' in quotes, and check the indentation of this line and the one before.",
     ),
-    ("'\\t'", "the line is indented with a tab", "Indent with spaces only."),
+    ("'\\t'", "a tab stands where YAML takes spaces only", "Replace it by spaces."),
     (
         "cannot start any token",
         "a value begins with a character that YAML reserves",
@@ -173,7 +174,7 @@ def _syntax_error(error: YAMLError, label: str, text: str) -> ConfigurationError
         return ConfigurationError(
             f"{key} is given twice in one mapping", where=place, fix="Keep one of them, or check the indentation."
         )
-    if "{{" in "\n".join(text.splitlines()[max(0, line - 2) : line]):
+    if _UNQUOTED_JINJA.search("\n".join(text.splitlines()[max(0, line - 2) : line])):
         what = "'{{' begins a YAML mapping unless it is quoted"
         return ConfigurationError(what, where=place, fix=_QUOTE_JINJA)
     for sign, what, fix in _SYNTAX:

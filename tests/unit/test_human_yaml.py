@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from dictionary_pipeline.config.resolved import HumanRelationship
 from dictionary_pipeline.config.yamlfile import read_yaml
@@ -229,3 +231,52 @@ def test_a_withdrawn_text_takes_the_approval_along_unless_another_text_needs_it(
     assert "approved_from: model" in file.read_text()
     write(file, HumanEdit("main", "Orders", withdrawn="entity_name"))
     assert file.read_text() == FILE
+
+
+SHARED = """\
+sources:
+  - name: main
+    tables:
+      - name: customer
+        meta: &team {owner: sales}
+        columns: &all
+          - name: id
+            description: Number.
+      - name: orders
+        meta: *team
+        columns: *all
+      - &base
+        name: item
+        config: {meta: *team}
+      - <<: *base
+        name: gift
+"""
+
+
+@pytest.mark.parametrize("table", ["customer", "orders", "gift"])
+def test_parts_that_entries_share_by_aliases_are_changed_for_one_of_them_only(file: Path, table: str) -> None:
+    file.write_text(SHARED)
+    before = {entry["name"]: entry for entry in tables_of(file)}
+    write(
+        file,
+        HumanEdit("main", table, description="Mine.", entity_name="Own", approved_from="model", approved_for="s1"),
+        HumanEdit("main", table, "id", description="My number."),
+    )
+    after = {entry["name"]: entry for entry in tables_of(file)}
+    changed = after.pop(table)
+    assert after == {name: entry for name, entry in before.items() if name != table}
+    meta = changed.get("config", changed)["meta"]
+    assert meta == {"owner": "sales", "entity_name": "Own", "approved_from": "model", "approved_for": "s1"}
+    assert [column["description"] for column in changed["columns"]] == ["My number."]
+
+
+def test_withdrawing_an_approval_leaves_those_who_share_it_alone(file: Path) -> None:
+    file.write_text(SHARED.replace("{owner: sales}", "{entity_name: X, approved_from: model}"))
+    write(file, HumanEdit("main", "orders", withdrawn="entity_name"))
+    metas = [entry.get("config", entry).get("meta") for entry in tables_of(file)]
+    shared = {"entity_name": "X", "approved_from": "model"}
+    assert metas == [shared, None, shared, shared]
+
+
+def tables_of(file: Path) -> list[dict[str, Any]]:
+    return YAML(typ="safe").load(file.read_text())["sources"][0]["tables"]

@@ -15,6 +15,7 @@ FILE = "dbt_like_configs/databases/x.yml"
         ("profile: shop\nentities: {include: [a, b}\n", 2, ["not closed", "Close the bracket"]),
         ("profile: shop: x\n", 1, ["':' stands where", "in quotes"]),
         ("profile: shop\n\tschemas: x\n", 2, ["tab", "spaces"]),
+        ("profile: \"{{ env_var('P') }}\"\nschemas:\t# x\n", 2, ["tab", "spaces"]),
         ("profile: *shop\n", 1, ["alias", "in quotes"]),
         ("profile: @shop\n", 1, ["reserves", "in quotes"]),
         ("profile: !shop x\n", 1, ["tag", "in quotes"]),

@@ -131,9 +131,13 @@ def test_a_name_and_a_form_that_agree_give_one_reason() -> None:
 
 
 def test_addresses_that_name_persons_are_theirs_also_at_an_organisation() -> None:
-    named = judge("f2", "anna.keller@acme.example", "j.smith7@bolt.example", "omar-hassan@cord.example", table="shipper")
+    named = judge(
+        "f2", "anna.keller@acme.example", "j.smith7@bolt.example", "omar-hassan@cord.example", table="shipper"
+    )
     assert named is not None and named.category == "EMAIL_ADDRESS"
-    assert judge("f2", "acme@post.example", "export.dept@bolt.example", "cord.gmbh@web.example", table="shipper") is None
+    assert (
+        judge("f2", "acme@post.example", "export.dept@bolt.example", "cord.gmbh@web.example", table="shipper") is None
+    )
 
 
 def test_a_persons_address_in_a_few_words_is_personal() -> None:
