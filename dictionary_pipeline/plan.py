@@ -28,6 +28,7 @@ from dictionary_pipeline.sampling.verdicts import Judge
 from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.store import Store
 from dictionary_pipeline.terminal import complain, counted, say
+from dictionary_pipeline.withholding import policy_of
 from dictionary_pipeline.writing import PlannedRequests, planned_requests
 
 _MOST_ROWS = 200
@@ -144,7 +145,7 @@ def show_plan(name: str, project: Path | None, *, as_json: bool) -> int:
 
 def _known_sensitivity(catalog: Catalog, config: DatabaseConfig, store: Store) -> pl.DataFrame:
     """`frames.SENSITIVITY` as far as names, the policy and the last run's verdicts tell."""
-    policy = Policy(config)
+    policy = policy_of(config, catalog, store)
     state = load_stage(store, SAMPLES, only=("sensitivity", "profiles"))
     judge = Judge(catalog, policy, denied_columns(catalog, policy), handover.verdicts_from(state))
     if state:

@@ -12,15 +12,27 @@ from dictionary_pipeline.config.resolved import DatabaseConfig
 from dictionary_pipeline.errors import StateMismatch
 from dictionary_pipeline.handover import verdicts_from
 from dictionary_pipeline.jsontext import leaves
+from dictionary_pipeline.publishing.previous import read_previous
 from dictionary_pipeline.publishing.scrub import scrub_catalog
 from dictionary_pipeline.publishing.sealed import Sealed, load_sealed, seal
 from dictionary_pipeline.sampling.collect import HIDDEN_VALUES
 from dictionary_pipeline.sampling.privacy import Policy, hidden_of, known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
+from dictionary_pipeline.sampling.successors import with_successors
 from dictionary_pipeline.state import StageState
 from dictionary_pipeline.store import Store
 
 _NAME = ["schema", "table", "column"]
+
+
+def policy_of(config: DatabaseConfig, catalog: Catalog, store: Store) -> Policy:
+    """The privacy policy, which follows withheld columns to other names.
+
+    Raises:
+        StoreError: what is published cannot be read.
+    """
+    previous = read_previous(store)
+    return with_successors(Policy(config), catalog, previous.columns if previous else None)
 
 
 def scrub_known(catalog: Catalog, config: DatabaseConfig, store: Store, samples: StageState | None) -> Catalog:
@@ -29,7 +41,7 @@ def scrub_known(catalog: Catalog, config: DatabaseConfig, store: Store, samples:
     Args:
         samples: What the last sampling left, with its verdicts.
     """
-    sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(samples))
+    sensitivity = known_sensitivity(catalog, policy_of(config, catalog, store), verdicts_from(samples))
     sealed = load_sealed(store)
     return scrub_catalog(catalog, sensitivity, sealed.of(hidden_of(sensitivity)) if sealed else None)
 

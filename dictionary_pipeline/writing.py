@@ -24,12 +24,12 @@ from dictionary_pipeline.relationships.model import RelationshipGraph
 from dictionary_pipeline.relationships.relate import relate
 from dictionary_pipeline.report import MAX_TABLE_ROWS, Check
 from dictionary_pipeline.run import PipelineRun
-from dictionary_pipeline.sampling.privacy import Policy, known_sensitivity
+from dictionary_pipeline.sampling.privacy import known_sensitivity
 from dictionary_pipeline.sampling.sample import SampleResult
 from dictionary_pipeline.state import load_stage
 from dictionary_pipeline.store import Store
 from dictionary_pipeline.verified import WAITING
-from dictionary_pipeline.withholding import scrub_known
+from dictionary_pipeline.withholding import policy_of, scrub_known
 
 if TYPE_CHECKING:
     from dictionary_pipeline.enrichment.model.facts import Sources
@@ -154,7 +154,7 @@ def known_sources(config: DatabaseConfig, store: Store, catalog: Catalog) -> Sou
     scrubbed = scrub_known(catalog, config, store, state)
     graph = relate(scrubbed, profiles, config.human, config.paths)
     given = given_texts(scrubbed, graph, config.human)
-    sensitivity = known_sensitivity(catalog, Policy(config), verdicts_from(state))
+    sensitivity = known_sensitivity(catalog, policy_of(config, catalog, store), verdicts_from(state))
     return Sources(scrubbed, profiles, graph, config.human, given, sensitivity)
 
 

@@ -6,6 +6,8 @@ national ids and card numbers told by name are denied unless a pattern or their 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 
 import polars as pl
@@ -51,12 +53,37 @@ class Policy:
         self._rules += [(ColumnPattern(text), "allow") for text in config.allow]
         self._categories = privacy.categories
         self._default = privacy.default
+        self.successors: Mapping[Name, str] = {}
+        """Columns that are denied because they may be a withheld one under another name -> why."""
+
+    @property
+    def patterns(self) -> list[str]:
+        """Texts of the patterns that withhold or mask."""
+        treated = [pattern.text for pattern, treatment in self._rules if treatment != "allow"]
+        return [pattern.text for pattern in self._deny] + treated
+
+    def denying(self, successors: Mapping[Name, str]) -> Policy:
+        """The policy, which also denies these columns for the given reasons."""
+        policy = copy(self)
+        policy.successors = successors
+        return policy
+
+    def names(self, name: Name) -> bool:
+        """Whether a pattern names the column, to whatever end."""
+        return any(pattern.matches(*name) for pattern in self._deny) or self._rule(name) is not None
+
+    def pattern_reason(self, name: Name) -> str | None:
+        """Which pattern withholds or masks the column; null when none does."""
+        ruling = self.denial(name, "other") or self.ruling(name, None)
+        return ruling.verdict.reason if ruling is not None and ruling.verdict.category == CONFIGURED else None
 
     def denial(self, name: Name, type_class: str) -> Ruling | None:
         """Why a column is never read; null when it is."""
         denied = next((pattern for pattern in self._deny if pattern.matches(*name)), None)
         if denied is not None:
             return Ruling(_configured(f"matches the withhold pattern `{denied.text}`"), "deny")
+        if name in self.successors:
+            return Ruling(_configured(self.successors[name]), "deny")
         verdict = told_by_name(name[2], type_class)
         if verdict is None or self._said(name, verdict.category) in ("mask", "allow"):
             return None

@@ -74,6 +74,7 @@ def sample_tables(
     marks: Marks | None = None,
     only: Callable[[str, str], bool] | None = None,
     on_table: Callable[[str], None] | None = None,
+    policy: Policy | None = None,
 ) -> SampleResult:
     """Sample every readable table of the catalog once.
 
@@ -88,11 +89,12 @@ def sample_tables(
         marks: Change marks of now; asked for when they are not given.
         only: False for tables (schema, table) whose rows are taken from `previous`.
         on_table: Called on this thread with `schema.table` as each table is done with.
+        policy: What is withheld, where it is more than the configuration says.
 
     Raises:
         ConnectionFailed: the database is gone, for all workers.
     """
-    policy = Policy(config)
+    policy = policy or Policy(config)
     denied = denied_columns(catalog, policy)
     known = frames.empty(frames.SENSITIVITY) if previous is None else previous.sensitivity
     before = None if previous is None else readable_profiles(previous.profiles, known)

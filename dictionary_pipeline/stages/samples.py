@@ -19,6 +19,7 @@ from dictionary_pipeline.run import PipelineRun
 from dictionary_pipeline.sampling.marks import Marks, TableKey, take_marks
 from dictionary_pipeline.sampling.privacy import masked_of, withheld_of
 from dictionary_pipeline.sampling.sample import SampleResult, sample_tables
+from dictionary_pipeline.sampling.successors import successor_warnings
 from dictionary_pipeline.sampling_age import SamplingAge, load_age, sampling_bases, save_age
 from dictionary_pipeline.stages.shared import check, head
 from dictionary_pipeline.state import StageState, load_stage, require_stages, save_stage
@@ -42,7 +43,10 @@ def column_samples(run: PipelineRun) -> StageReport:
     previous = handover.samples_from(last) if last else None
     age = load_age(run.store, last.output) if last else SamplingAge()
     only = _wanted(run, last, age.unchanged(bases, started, run.config.sampling.max_age_hours)) if last else None
-    result = sample_tables(run.engine, catalog, run.config, previous=previous, marks=marks, only=only, on_table=step)
+    policy = withholding.policy_of(run.config, catalog, run.store)
+    result = sample_tables(
+        run.engine, catalog, run.config, previous=previous, marks=marks, only=only, on_table=step, policy=policy
+    )
     sealed = withholding.sealed_values(run.store, result, previous)
     shown = scrub_catalog(catalog, result.sensitivity, sealed)
     snapshot = upstream[SNAPSHOT].output
@@ -70,6 +74,7 @@ def column_samples(run: PipelineRun) -> StageReport:
         },
         tables={"withheld_columns": head(hidden.drop("confidence"))},
         problems=result.problems,
+        warnings=successor_warnings(policy),
         checks=(check("tables_were_sampled", "Every readable table was sampled", result.problems),),
         output=state.output,
     )
