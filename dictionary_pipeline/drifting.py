@@ -19,12 +19,13 @@ from dictionary_pipeline import handover, jsontext
 from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.diffing import Outcome, Side, catalog_of, compare
 from dictionary_pipeline.drift.acks import acknowledged
+from dictionary_pipeline.drift.carrying import carried
 from dictionary_pipeline.drift.diff import Profiles, compare_catalogs
 from dictionary_pipeline.drift.holding import Pending
 from dictionary_pipeline.drift.log import appended, is_log, rewritten
 from dictionary_pipeline.drift.model import SEVERITIES, Drift
 from dictionary_pipeline.drift.record import Detection, Entry, Step, entries_of, moment
-from dictionary_pipeline.drift.trust import carried, judge
+from dictionary_pipeline.drift.trust import judge
 from dictionary_pipeline.introspection.hidden import hide_columns
 from dictionary_pipeline.introspection.selection import select
 from dictionary_pipeline.publishing.manifest import FileInfo

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import polars as pl
 
-from dictionary_pipeline.catalog import FRAME_SCHEMAS, Catalog
+from dictionary_pipeline.catalog import Catalog
 from dictionary_pipeline.config.drift_settings import DriftSettings
 from dictionary_pipeline.drift.model import Key
 from dictionary_pipeline.drift.tables import VIEW_KINDS
@@ -71,32 +70,6 @@ def judge(before: Catalog, after: Catalog, settings: DriftSettings = DriftSettin
             "database and that the account still sees all of it"
         )
     return Trust(removals, before.complete, _doubtful(before, after, new_problems), suspicious, tuple(notes))
-
-
-def carried(before: Catalog, after: Catalog, trust: Trust) -> Catalog | None:
-    """What the next comparison starts from where the later catalog proves too little, so that no removal is lost.
-
-    Returns:
-        The later catalog with what the earlier one says of missing and doubtful tables; null where nothing is in doubt.
-    """
-    known = before.tables.select(_TABLE)
-    missing = known.join(after.tables, on=_TABLE, how="anti") if not trust.removals else known.clear()
-    doubtful = pl.DataFrame(sorted(trust.doubtful), schema=known.schema, orient="row").join(
-        known, on=_TABLE, how="semi"
-    )
-    doubted = pl.concat([missing, doubtful])
-    if doubted.is_empty():
-        return None
-
-    def part(name: str, order: tuple[str, ...]) -> pl.DataFrame:
-        old: pl.DataFrame = getattr(before, name)
-        new: pl.DataFrame = getattr(after, name)
-        owner = [column for column in order if column.endswith(("schema", "table", "view"))][:2]
-        kept = old.join(doubted, left_on=owner, right_on=_TABLE, how="semi")
-        return pl.concat([new.join(doubted, left_on=owner, right_on=_TABLE, how="anti"), kept]).sort(order)
-
-    parts: dict[str, Any] = {name: part(name, order) for name, (_, order) in FRAME_SCHEMAS.items()}
-    return replace(after, **parts, problems=before.problems, complete=before.complete, fingerprint=None)
 
 
 def _newly_unreadable(before: Catalog, after: Catalog) -> int:

@@ -140,10 +140,10 @@ class CatalogReader:
         self._complete = True
 
     def read(self) -> Catalog:
-        """Read everything; without relations and columns there is no catalog, so those must succeed."""
+        """Read everything; without relations, columns and their types there is no catalog, so those must succeed."""
         relations = _frame(self._session.rows(statement("relations")), _RELATIONS)
         columns = _frame(self._session.rows(statement("columns")), _COLUMNS)
-        types = _types(self._rows("types", "column types"))
+        types = _types(self._session.rows(statement("types")))
         constraints = _frame(self._rows("constraints", "keys and CHECK constraints"), _CONSTRAINTS)
         indexes = _frame(self._rows("indexes", "indexes"), _INDEXES)
         dependencies = _frame(self._rows("dependencies", "view dependencies"), _DEPENDENCIES)

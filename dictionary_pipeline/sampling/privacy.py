@@ -55,6 +55,8 @@ class Policy:
         self._default = privacy.default
         self.successors: Mapping[Name, str] = {}
         """Columns that are denied because they may be a withheld one under another name -> why."""
+        self._published: pl.DataFrame | None = None
+        self._clear: frozenset[Name] | None = None
 
     @property
     def patterns(self) -> list[str]:
@@ -67,6 +69,23 @@ class Policy:
         policy = copy(self)
         policy.successors = successors
         return policy
+
+    def after(self, published: pl.DataFrame) -> Policy:
+        """The policy, which knows what was thought of the columns when the current bundle was published.
+
+        Args:
+            published: Its `catalog/columns.parquet`.
+        """
+        policy = copy(self)
+        policy._published = published
+        return policy
+
+    def was_clear(self, name: Name) -> bool:
+        """Whether the column is published as one that is not sensitive."""
+        if self._clear is None:
+            rows = [] if self._published is None else self._published.filter(pl.col("sensitivity").is_null())
+            self._clear = frozenset(row[:3] for row in (rows.select(_CATALOG_FIELDS[:3]).iter_rows() if len(rows) else ()))
+        return name in self._clear
 
     def names(self, name: Name) -> bool:
         """Whether a pattern names the column, to whatever end."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 import polars as pl
 
 from dictionary_pipeline.catalog import Catalog
+from dictionary_pipeline.drift.carrying import carried
 from dictionary_pipeline.drift.diff import compare_catalogs, diff_catalogs
-from dictionary_pipeline.drift.trust import is_authoritative
+from dictionary_pipeline.drift.trust import is_authoritative, judge
 from dictionary_pipeline.problems import Problem
 from unit.builders import make_catalog
 
@@ -102,3 +103,33 @@ def test_most_tables_gone_at_once_is_suspicious() -> None:
 
 def test_half_of_the_tables_gone_is_not_suspicious() -> None:
     assert not compare_catalogs(catalog("a", "b", "c", "d", "e", "f"), catalog("a", "b", "c")).suspicious
+
+
+def later(before: Catalog, after: Catalog, end: Catalog) -> list[str]:
+    """Kinds that a third comparison tells, after one that left something in doubt."""
+    start = carried(before, after, judge(before, after))
+    assert start is not None
+    return kinds(start, end)
+
+
+def test_what_was_told_of_a_doubtful_table_is_not_told_again() -> None:
+    before = catalog("a", "b", checks=[("s.a", "id > 0")])
+    changed = ("id bigint not null", "more text")
+    refused = catalog("a", columns=changed, problems=[problem("s.a", "42501")], checks=[("s.a", "id > 1")])
+    assert set(kinds(before, refused)) == {"type_widened", "column_added", "check_changed"}
+    assert later(before, refused, refused) == []
+    granted = catalog("a", columns=changed, checks=[("s.a", "id > 1")])
+    assert set(later(before, refused, granted)) == {"column_removed", "table_removed"}
+
+
+def test_what_an_incomplete_catalog_lacks_is_neither_gone_nor_new_once_it_is_back() -> None:
+    before = catalog(
+        "a", "b", primary_keys={"s.a": ["id"]}, comments={"s.a.id": "A key"}, indexes=[("s.b", "i", ["id"])]
+    )
+    before = replace(before, columns=before.columns.with_columns(default=pl.lit("1")))
+    blind = before.columns.with_columns(
+        data_type=pl.lit(None, pl.String), default=pl.lit(None, pl.String), comment=pl.lit(None, pl.String)
+    )
+    after = replace(catalog("a"), columns=blind.filter(pl.col("table") == "a"), complete=False)
+    assert kinds(before, after) == later(before, after, before) == []
+    assert later(before, after, catalog("a")) == kinds(before, catalog("a"))
