@@ -60,7 +60,8 @@ def without_telling_words(text: str, replacement: str = "***") -> str:
     return _TELLING.sub(replacement, text)
 
 
-_REASONING = re.compile(r"\A.*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+_REASONING = re.compile(r"\A\s*(?![\s{\[(\"`]).*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+"""Not in what begins like an answer: that may quote the mark."""
 
 
 def without_reasoning(answer: str) -> str:

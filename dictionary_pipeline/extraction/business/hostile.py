@@ -13,10 +13,11 @@ import unicodedata
 
 from dictionary_pipeline.enrichment.model.texts import clean
 
-_RECORD = re.compile(
+_FORMAT = re.compile(
     r"<\||\|>|< ?\|{1,2} ?>|\{(?:tuple|record|completion)_delimiter"
     r"|[\"'](?:entity|entities|relationships?)[\"']\s*[:<,|]"
-    r"|[\"']type[\"']\s*:\s*[\"'](?-i:[A-Z_]{3,})[\"']",
+    r"|[\"']type[\"']\s*:\s*[\"'](?-i:[A-Z_]{3,})[\"']"
+    r"|</?think(?:ing)?>|(?-i:\[/?INST\]|<</?SYS>>)|#{3}\s*(?:instruction|response|system|assistant)\s*:",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(
@@ -34,10 +35,10 @@ _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 
 def is_hostile(text: str) -> bool:
-    """Whether a text holds records of an answer format, or speaks to a model: as written, or once it is cleaned."""
+    """Whether a text holds records or marks that models use, or speaks to a model: as written, or once cleaned."""
     visible = "".join(char for char in html.unescape(text) if unicodedata.category(char) != "Cf")
     written = unicodedata.normalize("NFKC", visible)
-    return any(pattern.search(form) for form in (written, _on_one_line(written)) for pattern in (_RECORD, _ADDRESS))
+    return any(pattern.search(form) for form in (written, _on_one_line(written)) for pattern in (_FORMAT, _ADDRESS))
 
 
 def _on_one_line(text: str) -> str:

@@ -163,6 +163,8 @@ def test_the_clients_package_is_imported_by_the_first_request_only() -> None:
         ("Let me see ...</think>Y", "Y"),
         ("<THINKING>Perhaps.</THINKING> N", "N"),
         ("The <think> tag opens.", "The <think> tag opens."),
+        ('{"a": "It says </think>."}', '{"a": "It says </think>."}'),
+        ('<think>a</think> {"a": "It says </think>."}', '{"a": "It says </think>."}'),
     ],
 )
 def test_the_thoughts_that_some_servers_send_along_are_no_part_of_the_answer(content: str, answer: str) -> None:
