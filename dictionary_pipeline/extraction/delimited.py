@@ -52,12 +52,13 @@ _LOWEST, _HIGHEST = 1.0, 10.0
 
 _LEFT, _BAR, _RIGHT = "(?:[<＜]|&lt;)", r"(?:\\?[|｜])", "(?:[>＞]|&gt;)"
 _DELIMITER = re.compile(rf"{_LEFT} ?{_BAR}{{1,2}} ?{_RIGHT}|\{{tuple_delimiter\}}")
+_HALF_DELIMITER = re.compile(rf"{_DELIMITER.pattern}|<\||\|>")
 _COMMA = re.compile(r"""(?<=["'])[ \t]*,[ \t]*(?=["'\d])""")
 _COMPLETION = re.compile(rf"{_LEFT} ?{_BAR}? ?COMPLETE ?{_BAR}? ?{_RIGHT}|\{{completion_delimiter\}}", re.IGNORECASE)
 _QUOTES = "\"'`*“”‘’„«»＂"
 _KIND = re.compile(rf"(?P<kind>\w{{1,40}})[{_QUOTES}]{{0,4}}\s{{0,8}}(?:{_DELIMITER.pattern})")
 _ESCAPED_KIND = re.compile(rf"&quot;(\w{{1,40}})&quot;(?=\s{{0,8}}(?:{_DELIMITER.pattern}))")
-_OPENERS = _QUOTES + "([{（-•·–—>_| \t\r\n\f\v\u00a0\u3000\u200b\ufeff"
+_OPENERS = _QUOTES + "([{（-•·–—>_| \t\r\n\f\v\x85\u00a0\u2028\u2029\u3000\u200b\ufeff"
 _KINDS = {
     "entity": "entity",
     "entities": "entity",
@@ -71,11 +72,14 @@ _OTHER_DELIMITER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DELIMITERS = {"entity": 2, "relationship": 3}
-_NUMBERING = re.compile(
-    rf"\n[ \t*_#•–—>-]*(?:\d{{1,3}}\.|\[[ x]\]|(?:{'|'.join(_KINDS)}|record) ?\d{{0,3}}[:：])$", re.IGNORECASE
+_DECORATION = re.compile(
+    r"\n(?:[^\w\n<\[]|<[^<>\n]{1,20}>|\[[ x]?\]|(?:\d{1,3}|[a-z]|[ivx]{2,5})\."
+    rf"|(?:{'|'.join(_KINDS)}|record) ?\d{{0,3}}[:：])*(?:<[^<>\n]{{1,20}})?$",
+    re.IGNORECASE,
 )
+"""All that stands on the line before a record: signs, tags, check boxes, numbers, labels."""
 _WEIGHT_BEFORE = re.compile(rf"(?:{_DELIMITER.pattern})\s{{0,8}}\d[\d./]{{0,8}}$")
-_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=[).;]?\*{0,2}(?:##|```|[\r\n]|<|,|$|\|[ \t]*(?:[\r\n]|$)))")
+_AFTER_CLOSING = re.compile(r"\)[ \t]*(?=[).;]?\*{0,2}(?:##|```|//|--|—|[\r\n]|<|,|$|\|[ \t]*(?:[\r\n]|$)))")
 _DELIMITER_LINE = re.compile(r"\n[ \t]*[*`]{0,3}#{2,}[*`]{0,3}[ \t]*(?:\n|$)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?(?:e[-+]?\d{1,3})?|inf\b)", re.IGNORECASE)
 _ONLY_WEIGHT = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|(?:/|out of|of)\s*\d+)?", re.IGNORECASE)
@@ -183,10 +187,10 @@ def _may_begin(head: str, opening: str, *, is_first: bool) -> bool:
         return False  # a field of the record before
     if is_first and head.endswith((":", "：")) and ("(" in opening or "（" in opening):
         return True  # "Answer: (...)"
-    closed = head.endswith((")", "）", "##", "}")) or _COMPLETION.search(head[-20:] + opening) is not None
-    numbered = _NUMBERING.search("\n" * is_first + head[-80:]) is not None
+    closed = head.rstrip(",;.").endswith((")", "）", "##", "}")) or _COMPLETION.search(head[-20:] + opening) is not None
+    decorated = _DECORATION.search("\n" * is_first + head[-80:]) is not None
     after_weight = ("(" in opening or '"' in opening) and _WEIGHT_BEFORE.search(head[-40:]) is not None
-    return closed or "\n" in opening or numbered or after_weight
+    return closed or "\n" in opening or decorated or after_weight
 
 
 def _body(text: str) -> str:
@@ -216,6 +220,8 @@ def _record(kind: str, body: str) -> Record | str:
     if not kind:
         return "neither an entity nor a relationship"
     cuts = [(match.start(), match.end()) for match in _DELIMITER.finditer(body)]
+    if len(cuts) < 2:
+        cuts = [(match.start(), match.end()) for match in _HALF_DELIMITER.finditer(body)]
     if len(cuts) > _DELIMITERS[kind] and not body[cuts[-1][1] :].strip():
         body = body[: cuts.pop()[0]]
     if kind == "entity":
