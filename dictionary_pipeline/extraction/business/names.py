@@ -19,7 +19,8 @@ _LEGAL_FORMS = frozenset(
     (
         *("ab", "ag", "aps", "as", "asa", "bv", "co", "company", "corp", "corporation", "eg", "ev", "gbr", "gmbh"),
         *("inc", "incorporated", "kg", "kgaa", "limited", "llc", "llp", "lp", "ltd", "mbh", "nv", "ohg", "oy", "oyj"),
-        *("plc", "pte", "pty", "sa", "sarl", "sas", "se", "sl", "spa", "srl", "ug"),
+        *("plc", "pte", "pty", "pvt", "sa", "sarl", "sas", "se", "sl", "spa", "srl", "ug"),
+        *("bhd", "bvba", "doo", "jsc", "kft", "ltda", "oü", "pjsc", "sdn", "sprl", "sro"),
     )
 )
 _DOTTED = re.compile(r"\b(?:\w\.){2,}|\b(?:\w\.)+\w\b")

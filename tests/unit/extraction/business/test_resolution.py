@@ -23,6 +23,7 @@ from unit.extraction.business.texts import EXACT, edge, entity, found, graph, of
         (("Acme Ltd.", "ACME", "Acme GmbH"), "ACME"),
         (("Acme S.A.", "Acme"), "ACME"),
         (("Meyer & Co. KG", "Meyer"), "MEYER"),
+        (("Acme Pvt. Ltd.", "Acme s.r.o.", "Acme Sdn Bhd", "Acme"), "ACME"),
         (("the board", "Board"), "BOARD"),
         (("Straße", "STRASSE"), "STRASSE"),
         (("return-rate", "return rate"), "RETURN RATE"),
