@@ -49,12 +49,12 @@ def name_key(name: str, *, with_form: bool = False) -> str:
     """
     folded = title_of(name).casefold()
     found = _KEY_WORD.findall(_DOTTED.sub(lambda match: match.group().replace(".", ""), folded))
+    if len(found) > 1 and found[0] in _ARTICLES:
+        del found[0]
     found[-1:] = map(singular, found[-1:])
     while len(found) > 1 and found[-1] in _LEGAL_FORMS and not with_form:
         found.pop()
         found[-1:] = map(singular, found[-1:])
-    if len(found) > 1 and found[0] in _ARTICLES:
-        del found[0]
     return " ".join(found)
 
 

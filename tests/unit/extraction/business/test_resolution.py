@@ -25,6 +25,7 @@ from unit.extraction.business.texts import EXACT, edge, entity, found, graph, of
         (("Meyer & Co. KG", "Meyer"), "MEYER"),
         (("Acme Pvt. Ltd.", "Acme s.r.o.", "Acme Sdn Bhd", "Acme"), "ACME"),
         (("the board", "Board"), "BOARD"),
+        (("the company", "Company"), "COMPANY"),
         (("Straße", "STRASSE"), "STRASSE"),
         (("return-rate", "return rate"), "RETURN RATE"),
         (("freight company", "freight companies"), "FREIGHT COMPANY"),
