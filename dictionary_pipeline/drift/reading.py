@@ -15,25 +15,43 @@ from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.store import Store
 
 _MANIFEST = "manifest.json"
+_MAJOR = 1
+
+
+def require_readable(version: str, *, where: str) -> None:
+    """Make sure that this version of the product knows a manifest's format.
+
+    Raises:
+        StoreUnusable: a newer major version wrote it.
+        ValueError: that is no version.
+    """
+    if int(version.partition(".")[0]) > _MAJOR:
+        raise StoreUnusable(
+            f"the manifest has format {version}, this version reads up to {_MAJOR}.x",
+            where=where,
+            fix="Upgrade dictionary-pipeline.",
+        )
 
 
 def manifest_document(store: Store) -> dict[str, Any] | None:
     """The JSON of a database's current manifest, or null before the first publish.
 
     Raises:
-        StoreError: it cannot be read, or is not JSON.
+        StoreError: it cannot be read, is not JSON, or was written by a newer major version.
     """
+    where = f"{store.location}/{_MANIFEST}"
     data = store.read(_MANIFEST)
     if data is None:
         return None
     try:
         document = jsontext.loads_strict(data)
-    except ValueError:
+        require_readable(str(document.get("format_version", _MAJOR)), where=where)
+    except (ValueError, AttributeError):
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("files"), dict):
         raise StoreUnusable(
             "this is not a complete manifest of a published dictionary",
-            where=f"{store.location}/{_MANIFEST}",
+            where=where,
             fix="Put back the newest file of .manifests/ as manifest.json.",
         )
     return document

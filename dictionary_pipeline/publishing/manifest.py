@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dictionary_pipeline import jsontext
 from dictionary_pipeline.drift.holding import Pending
+from dictionary_pipeline.drift.reading import require_readable
 from dictionary_pipeline.errors import StoreUnusable
 from dictionary_pipeline.problems import Problem
 from dictionary_pipeline.store import Store
@@ -17,7 +18,6 @@ from dictionary_pipeline.store import Store
 MANIFEST_KEY = "manifest.json"
 OBJECTS = ".objects/"
 FORMAT_VERSION = "1.0.0"
-_MAJOR = 1
 
 
 class FileInfo(NamedTuple):
@@ -131,16 +131,9 @@ def parse_manifest(data: bytes, *, where: str) -> Manifest:
     """
     try:
         document = jsontext.loads_strict(data)
-        version = str(document["format_version"])
-        major = int(version.partition(".")[0])
+        require_readable(str(document["format_version"]), where=where)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _broken(where) from None
-    if major > _MAJOR:
-        raise StoreUnusable(
-            f"the manifest has format {version}, this version reads up to {_MAJOR}.x",
-            where=where,
-            fix="Upgrade dictionary-pipeline.",
-        )
     try:
         return _from_document(document)
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -191,3 +191,11 @@ def test_what_does_not_go_together_is_a_usage_error(run: Run, words: tuple[str, 
     code, _, err = run(*words)
     assert code == 2
     assert told in err
+
+
+def test_a_dictionary_of_a_newer_format_is_refused_with_the_fix(run: Run, project: Path) -> None:
+    manifest = project / "published/shop/manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"format_version": "1.', b'"format_version": "2.'))
+    for words in (("drift", "shop"), ("drift", "ack", "shop", "--all", "--reason", "seen")):
+        code, _, err = run(*words)
+        assert code == 1 and "this version reads up to 1.x. Upgrade dictionary-pipeline." in err
