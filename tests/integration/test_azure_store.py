@@ -140,6 +140,18 @@ def test_a_thorough_publish_puts_back_what_was_deleted_by_hand(store: AzureStore
     assert_shows(store, bundle)
 
 
+def test_plain_blobs_carry_the_hash_that_the_manifest_names_for_them(
+    azurite: AzuriteServer, container: str, tmp_path: Path
+) -> None:
+    bundle = make_bundle(tmp_path, ["a"])
+    put(open_on(azurite, container, "shop"), bundle)
+    blobs = azurite.service().get_container_client(container).list_blobs("shop/", include=["metadata"])
+    found = {blob.name.removeprefix("shop/"): blob.metadata for blob in blobs}
+    assert {path: found[path] for path in plain_sizes(bundle)} == {
+        path: {"sha256": bundle.files[path].sha256} for path in plain_sizes(bundle)
+    }
+
+
 def test_blobs_have_content_types_and_files_of_others_are_left_alone(
     azurite: AzuriteServer, container: str, tmp_path: Path
 ) -> None:
