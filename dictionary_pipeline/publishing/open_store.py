@@ -77,7 +77,8 @@ def open_location(location: str | Path) -> Store:
 
     parts = urlsplit(text)
     # An emulator has no host of its own for the account, so its name begins the path.
-    is_emulator = (parts.hostname or "").replace(".", "").isdigit() or parts.hostname == "localhost"
+    host = parts.hostname or ""
+    is_emulator = "." not in host or host.replace(".", "").isdigit()
     names = unquote(parts.path).strip("/").split("/")
     account, names = (names[:1], names[1:]) if is_emulator else ([], names)
     if not names or not names[0]:

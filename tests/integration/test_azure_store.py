@@ -324,6 +324,16 @@ def test_a_sas_of_the_container_alone_is_enough_to_publish(
     assert store.kept_after_deletion() is None and "sig=" not in store.location
 
 
+@pytest.mark.parametrize("host", ["localhost:10000", "azurite:10000", "[::1]:10000", "127.0.0.1:10000"])
+def test_the_address_of_an_emulator_begins_with_the_account(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_KEY", KEY)
+    address = f"http://{host}/{ACCOUNT}/container/prod/shop"
+    assert open_location(address).location == address
+    monkeypatch.delenv("AZURE_STORAGE_KEY")
+    with pytest.raises(ConfigurationError, match="the address names no container"):
+        open_location(f"http://{host}/{ACCOUNT}")
+
+
 def test_several_blobs_are_deleted_where_a_batch_is_refused(
     azurite: AzuriteServer, container: str, store: AzureStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
