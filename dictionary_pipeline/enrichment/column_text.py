@@ -15,6 +15,7 @@ from dictionary_pipeline.enrichment.prose import (
     singular,
     spoken,
     spoken_singular,
+    spoken_view,
     value_list,
 )
 
@@ -44,7 +45,7 @@ _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "to", "u
 
 def column_texts(schema: str, table: str, kind: str, columns: Sequence[ColumnFacts], facts: Facts) -> list[str]:
     """One sentence per column, at most 200 characters, in the order of `columns`."""
-    owner = _view_name(table) if kind in _VIEW_KINDS else spoken_singular(table)
+    owner = spoken_view(table) if kind in _VIEW_KINDS else spoken_singular(table)
     key = facts.primary_keys.get((schema, table), ())
     references = _references((schema, table), facts)
     texts = []
@@ -58,11 +59,6 @@ def column_texts(schema: str, table: str, kind: str, columns: Sequence[ColumnFac
             text = f"{_subject(column, owner)}, {_content(column, name, facts)}" + _key_part(column.name, key, owner)
         texts.append(sentence(shortened(text + _marks(column, name, facts), LIMIT - 1)))
     return texts
-
-
-def _view_name(view: str) -> str:
-    name = spoken(view)
-    return name if name.endswith("view") else f"{name} view"
 
 
 class _Target(NamedTuple):

@@ -11,6 +11,7 @@ from dictionary_pipeline.naming import words
 _SPLITTABLE = re.compile(r"[\w\s.\-]+")
 """Identifiers made of these are split into words; any other character is kept verbatim."""
 _TECHNICAL_PREFIXES = frozenset({"tbl", "vw", "dim", "fct"})
+_VIEW_PREFIXES = frozenset({"v", "vw", "mv"})
 
 _IRREGULAR = {
     "aliases": "alias",
@@ -86,17 +87,62 @@ _UNCHANGED = frozenset(
 _ES_AFTER = ("sses", "shes", "ches", "xes", "oes")
 """Plural endings whose singular drops `es`."""
 
+_SHORT_FOR = {
+    "acct": "account",
+    "addr": "address",
+    "amt": "amount",
+    "attr": "attribute",
+    "avg": "average",
+    "cnt": "count",
+    "ctry": "country",
+    "cust": "customer",
+    "dept": "department",
+    "descr": "description",
+    "dest": "destination",
+    "dob": "date of birth",
+    "emp": "employee",
+    "flg": "flag",
+    "grp": "group",
+    "hdr": "header",
+    "img": "image",
+    "lvl": "level",
+    "mgr": "manager",
+    "msg": "message",
+    "mvt": "movement",
+    "pct": "percent",
+    "pmt": "payment",
+    "pymt": "payment",
+    "qty": "quantity",
+    "seq": "sequence",
+    "src": "source",
+    "svc": "service",
+    "tgt": "target",
+    "trx": "transaction",
+    "txn": "transaction",
+    "uom": "unit of measure",
+    "upd": "updated",
+    "usr": "user",
+    "vndr": "vendor",
+    "whse": "warehouse",
+    "yr": "year",
+}
+"""Abbreviations with one usual meaning in names; those with several (`inv`, `ord`, `desc`) are left as they are."""
+_SHORT_BESIDE_OTHERS = {"cd": "code", "dt": "date", "no": "number"}
+"""Those whose meaning needs another word beside them: `cust_no`, but not a table of CDs."""
+
 
 @lru_cache(maxsize=65_536)
 def spoken(identifier: str) -> str:
-    """Words of an identifier in lower case: `UnitPrice` -> `unit price`.
+    """Words of an identifier in lower case: `UnitPrice` -> `unit price`, `qty_sold` -> `quantity sold`.
 
     An identifier with unusual characters (`in/out`, `o'brien`) is kept as it is, because splitting
     would lose them; only its white space and control characters become single spaces.
     """
     if not _SPLITTABLE.fullmatch(identifier):
         return one_line(identifier) or repr(identifier)
-    return " ".join(words(identifier)).lower() or one_line(identifier) or repr(identifier)
+    parts = " ".join(words(identifier)).lower().split(" ")
+    known = _SHORT_FOR | _SHORT_BESIDE_OTHERS if len(parts) > 1 else _SHORT_FOR
+    return " ".join(known.get(part, part) for part in parts) or one_line(identifier) or repr(identifier)
 
 
 @lru_cache(maxsize=65_536)
@@ -106,6 +152,13 @@ def spoken_singular(table: str) -> str:
     if len(parts) > 1 and parts[0] in _TECHNICAL_PREFIXES:
         parts = parts[1:]
     return " ".join([*parts[:-1], singular(parts[-1])])
+
+
+def spoken_view(view: str) -> str:
+    """Spoken name of a view: `v_open_orders` -> `open orders view`."""
+    first, _, rest = spoken(view).partition(" ")
+    name = rest if rest and first in _VIEW_PREFIXES else spoken(view)
+    return name if name.endswith("view") else f"{name} view"
 
 
 def singular(word: str) -> str:

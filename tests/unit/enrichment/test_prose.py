@@ -9,6 +9,7 @@ from dictionary_pipeline.enrichment.prose import (
     singular,
     spoken,
     spoken_singular,
+    spoken_view,
     value_list,
 )
 
@@ -50,6 +51,11 @@ def test_a_word_that_is_no_plural_is_left_alone(word: str) -> None:
     [
         ("UnitPrice", "unit price"),
         ("ORDER_LINE", "order line"),
+        ("qty_oh", "quantity oh"),
+        ("CUST_NO", "customer number"),
+        ("no", "no"),
+        ("cd", "cd"),
+        ("sort_ord", "sort ord"),
         ("order-line", "order line"),
         ("Größe", "größe"),
         ("in/out", "in/out"),
@@ -84,3 +90,16 @@ def test_parts_that_do_not_fit_are_left_out_and_a_first_one_is_cut_at_a_word() -
     assert joined(["One.", "Far too long.", "Two."], 10) == "One. Two."
     assert joined(["several words to cut here"], 15) == "several words…"
     assert len(shortened("x" * 50, 20)) == 20
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("v_open_orders", "open orders view"),
+        ("vw_debt", "debt view"),
+        ("v", "v view"),
+        ("sales_overview", "sales overview"),
+    ],
+)
+def test_a_view_is_called_by_its_name_without_a_prefix(view: str, expected: str) -> None:
+    assert spoken_view(view) == expected
