@@ -127,8 +127,8 @@ _SHORT_FOR = {
     "yr": "year",
 }
 """Abbreviations with one usual meaning in names; those with several (`inv`, `ord`, `desc`) are left as they are."""
-_SHORT_BESIDE_OTHERS = {"cd": "code", "dt": "date", "no": "number"}
-"""Those whose meaning needs another word beside them: `cust_no`, but not a table of CDs."""
+_SHORT_BESIDE_OTHERS = {"cd": "code", "dt": "date"}
+"""Those whose meaning needs another word beside them: `uom_cd`, but not a table of CDs."""
 
 
 @lru_cache(maxsize=65_536)
