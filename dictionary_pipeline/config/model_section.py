@@ -76,7 +76,9 @@ class Model(Section):
         default=_DEFAULT.token_parameter,
         description="Name of the limit on an answer's tokens; servers that refuse one name are sent the other.",
     )
-    timeout_seconds: _Seconds = Field(default=_DEFAULT.timeout_seconds, description="Seconds that an answer may take.")
+    timeout_seconds: _Seconds = Field(
+        default=_DEFAULT.timeout_seconds, description="Seconds to wait for an answer, or for more of it."
+    )
     max_retries: Annotated[int, Field(ge=0)] = Field(
         default=_DEFAULT.max_retries, description="How often a request is repeated after 429, 5xx and lost connections."
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dictionary_pipeline.config.environment import variable
 from dictionary_pipeline.config.model_settings import ModelSettings
+from dictionary_pipeline.enrichment.model.address import server_address
 from dictionary_pipeline.enrichment.model.asking import Message, Request, format_text, prompt_tokens
 from dictionary_pipeline.enrichment.model.budget import Usage
 from dictionary_pipeline.enrichment.model.pace import Pace
@@ -300,19 +301,15 @@ def require_key(settings: ModelSettings) -> None:
 def _new_client(settings: ModelSettings) -> openai.OpenAI:
     import openai
 
-    credential = _credential(settings)
+    address, credential = server_address(settings), _credential(settings)
     limits: dict[str, Any] = {"timeout": settings.timeout_seconds, "max_retries": settings.max_retries}
-    if settings.provider != "azure":
-        return openai.OpenAI(api_key=credential, base_url=settings.base_url or "https://api.openai.com/v1", **limits)
-    endpoint = (settings.base_url or "").rstrip("/")
-    if settings.api_version is None:
-        address = endpoint if endpoint.endswith("/v1") else f"{endpoint}/openai/v1"
-        return openai.OpenAI(api_key=credential, base_url=f"{address}/", **limits)
+    if settings.provider != "azure" or settings.api_version is None:
+        return openai.OpenAI(api_key=credential, base_url=address, **limits)
     if settings.identity == "entra":
         return openai.AzureOpenAI(
-            azure_endpoint=endpoint, api_version=settings.api_version, azure_ad_token_provider=credential, **limits
+            azure_endpoint=address, api_version=settings.api_version, azure_ad_token_provider=credential, **limits
         )
-    return openai.AzureOpenAI(azure_endpoint=endpoint, api_version=settings.api_version, api_key=credential, **limits)
+    return openai.AzureOpenAI(azure_endpoint=address, api_version=settings.api_version, api_key=credential, **limits)
 
 
 def _credential(settings: ModelSettings) -> Callable[[], str]:
