@@ -83,8 +83,10 @@ class Policy:
     def was_clear(self, name: Name) -> bool:
         """Whether the column is published as one that is not sensitive."""
         if self._clear is None:
-            rows = [] if self._published is None else self._published.filter(pl.col("sensitivity").is_null())
-            self._clear = frozenset(row[:3] for row in (rows.select(_CATALOG_FIELDS[:3]).iter_rows() if len(rows) else ()))
+            self._clear = frozenset()
+            if self._published is not None:
+                clear = self._published.filter(pl.col("sensitivity").is_null())
+                self._clear = frozenset(clear.select(_CATALOG_FIELDS[:3]).iter_rows())
         return name in self._clear
 
     def names(self, name: Name) -> bool:

@@ -33,6 +33,7 @@ def with_successors(policy: Policy, catalog: Catalog, published: pl.DataFrame | 
     """
     if published is None:
         return policy
+    policy = policy.after(published)
     marked = published.filter(pl.col("sensitivity") == CONFIGURED)
     if marked.is_empty():
         return policy

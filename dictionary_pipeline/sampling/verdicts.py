@@ -79,7 +79,8 @@ class Judge:
             values = seen.get(position, ())
             evidence = ColumnEvidence(schema, table, column, data_type, type_class, comment, values, siblings)
             before = self._before.get(name)
-            verdict = before if before and not values else detect(evidence)
+            is_kept = not values and (before is not None or self._policy.was_clear(name))
+            verdict = before if is_kept else detect(evidence)
             if before and verdict and before.category == verdict.category:
                 verdict = before  # its percentages would move with every night's new rows
             self._settle(position, name, verdict)

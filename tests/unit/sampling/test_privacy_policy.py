@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from sampling_fakes import catalog_of, config_of
+from unit.builders import make_catalog
 
 from dictionary_pipeline import frames
 from dictionary_pipeline.config.resolved import ColumnRule, PrivacyPolicy, Treatment
@@ -20,6 +21,7 @@ from dictionary_pipeline.sampling.privacy import (
     withheld_of,
 )
 from dictionary_pipeline.sampling.sensitivity.model import Verdict
+from dictionary_pipeline.sampling.verdicts import Judge
 
 NAME = ("main", "customer", "email")
 EMAIL = Verdict("EMAIL_ADDRESS", 0.9, "its values")
@@ -111,3 +113,12 @@ def test_last_times_verdicts_are_seen_under_todays_policy() -> None:
     assert masked_of(known)["column"].to_list() == ["email"]
     assert set(hidden_of(known)["column"]) == {"token", "phone", "email"}
     assert known.schema == pl.Schema(frames.SENSITIVITY)
+
+
+def test_a_column_that_cannot_be_read_stays_what_its_values_showed_it_to_be() -> None:
+    catalog = make_catalog(tables={"s.ship": ("id int", "full_name text")})
+    published = catalog.columns.with_columns(sensitivity=pl.lit(None, pl.String))
+    fresh, known = policy(), policy().after(published)
+    denied, nothing = denied_columns(catalog, fresh), frames.empty(frames.SENSITIVITY)
+    assert Judge(catalog, fresh, denied, nothing).sensitivity()["column"].to_list() == ["full_name"]
+    assert Judge(catalog, known, denied, nothing).sensitivity().is_empty()
