@@ -94,8 +94,9 @@ class _Texts(NamedTuple):
 
 
 def is_reordered(pairs: ColumnPairs, before: Table, after: Table) -> bool:
-    """Whether the columns that stayed stand in another order."""
-    names = pairs.names
+    """Whether the columns that kept their names stand in another order; a renamed one breaks more than that."""
+    renamed = {rename.before for rename in pairs.renamed}
+    names = {old: new for old, new in pairs.same if old not in renamed}
     kept = [names[name] for name in before.columns if name in names]
     return kept != [name for name in after.columns if name in set(kept)]
 

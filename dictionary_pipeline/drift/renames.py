@@ -133,15 +133,19 @@ def _neighbours(table: Table, going: set[str]) -> dict[str, tuple[str | None, st
 def table_renames(
     before: Mapping[Key, Table], after: Mapping[Key, Table], removed: Sequence[Key], added: Sequence[Key], engine: str
 ) -> list[TableRename]:
-    """Pairs of a removed and an added table or view that are one."""
+    """Pairs of a removed and an added table or view that are one; views may follow their tables' new names."""
     candidates = _Candidates(after, added)
     few = len(removed) * len(added) <= _MOST_PAIRS
-    scored: dict[tuple[Key, Key], _Pair] = {}
-    for old in removed:
-        for new in added if few else candidates.of(before[old]):
-            if before[old].is_view == after[new].is_view:
-                scored[old, new] = _table_score(before[old], after[new], engine)
-    return [TableRename(old, new, pair.score, pair.reason) for (old, new), pair in _best(scored)]
+    found: list[TableRename] = []
+    for is_view in (False, True):
+        names = {rename.before.table.lower(): rename.after.table for rename in found}
+        scored: dict[tuple[Key, Key], _Pair] = {}
+        for old in (key for key in removed if before[key].is_view == is_view):
+            for new in added if few else candidates.of(before[old]):
+                if after[new].is_view == is_view:
+                    scored[old, new] = _table_score(before[old], after[new], engine, names)
+        found += [TableRename(old, new, pair.score, pair.reason) for (old, new), pair in _best(scored)]
+    return found
 
 
 class _Candidates:
@@ -163,7 +167,7 @@ def _folded(table: Table) -> frozenset[str]:
     return frozenset(name.lower() for name in table.columns)
 
 
-def _table_score(before: Table, after: Table, engine: str) -> _Pair:
+def _table_score(before: Table, after: Table, engine: str, names: Mapping[str, str]) -> _Pair:
     ours = {name.lower(): column for name, column in before.columns.items()}
     theirs = {name.lower(): column for name, column in after.columns.items()}
     if not ours or not theirs:
@@ -173,7 +177,8 @@ def _table_score(before: Table, after: Table, engine: str) -> _Pair:
     overlap = len(alike) / len(ours.keys() | theirs.keys())
     similar = name_similarity(before.key.table, after.key.table)
     if before.is_view:
-        same = Definition(before.view_sql, engine).same_as(Definition(after.view_sql, engine), {})
+        old_sql, new_sql = Definition(before.view_sql, engine), Definition(after.view_sql, engine)
+        same = old_sql.same_as(new_sql, {}) or (bool(names) and old_sql.same_as(new_sql, names))
         score = 0.95 if same and before.view_sql else overlap * 0.6 + 0.35 * similar
         return _Pair(round(score, 2), "definition" if same else "columns, name")
     # Columns that many tables have say little about which table it is.

@@ -79,6 +79,20 @@ SQLITE: dict[str, Case] = {
         " CREATE TABLE c (r INT REFERENCES sales_region)",
         {("table_renamed", "region", "", "breaking")},
     ),
+    "table renamed under a view that is renamed too": (
+        SHOP + "CREATE VIEW v_shop AS SELECT id, city FROM shop",
+        SHOP.replace("shop", "branch") + "CREATE VIEW places AS SELECT id, city FROM branch",
+        {
+            ("table_renamed", "shop", "", "breaking"),
+            ("view_renamed", "v_shop", "", "breaking"),
+            ("view_definition_changed", "places", "", "cosmetic"),
+        },
+    ),
+    "renamed column at the end": (
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, n INT)",
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT, email TEXT UNIQUE)",
+        {("column_renamed", "a", "mail", "breaking")},
+    ),
     "one small table replaced by another": (
         "CREATE TABLE color (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE k (x INT)",
         "CREATE TABLE weekday (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE k (x INT)",
