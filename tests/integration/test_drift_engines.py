@@ -294,11 +294,6 @@ POSTGRES: dict[str, Case] = {
         "CREATE TABLE a (x numeric CHECK (x > 0), y text CHECK (y IN ('b', 'c')))",
         {("type_widened", "a", "x", "safe"), ("type_widened", "a", "y", "safe")},
     ),
-    "abbreviation spelled out": (
-        "CREATE TABLE a (id int PRIMARY KEY, qty int)",
-        "CREATE TABLE a (id int PRIMARY KEY, quantity bigint)",
-        {("column_renamed", "a", "qty", "breaking"), ("type_widened", "a", "quantity", "safe")},
-    ),
     "materialized": (
         "CREATE TABLE a (x int); CREATE VIEW v AS SELECT x FROM a",
         "CREATE TABLE a (x int); CREATE MATERIALIZED VIEW v AS SELECT x FROM a",

@@ -98,6 +98,14 @@ def test_a_rename_is_told_by_name_type_and_place() -> None:
     assert "name" in change.reason
 
 
+@pytest.mark.parametrize(
+    ("short", "long"), [("qty", "quantity"), ("dept", "department"), ("msg", "message"), ("dob", "date_of_birth")]
+)
+def test_an_abbreviation_spelled_out_is_a_rename_even_with_a_wider_type(short: str, long: str) -> None:
+    before, after = customer("id int", f"{short} int"), customer("id int", f"{long} bigint")
+    assert [kind for kind, _, _ in brief(diff_catalogs(before, after))] == ["column_renamed", "type_widened"]
+
+
 def test_other_values_under_a_similar_name_are_no_rename() -> None:
     known = Profiles(profiles(['"a@x.org"', '"b@x.org"'], "email"), profiles(['"ok"', '"bounced"'], "email_state"))
     found = brief(diff_catalogs(customer(), renamed_email("email_state"), profiles=known))
