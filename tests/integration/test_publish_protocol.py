@@ -437,6 +437,7 @@ def test_sigkill_at_any_moment_leaves_a_whole_set(tmp_path: Path) -> None:
     root = tmp_path / "out"
     folders = [str(Path(__file__).parents[1])]
     seen: list[dict[str, str] | None] = []
+    put(LocalStore(root), make_bundle(tmp_path / "staging", ["a"], "first"), run="first", at=0)
     for number in range(4):
         command = [sys.executable, "-c", script, str(root), str(tmp_path / f"staging{number}"), *folders]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
