@@ -125,6 +125,16 @@ class TestConnecting:
         assert not error.retryable
 
 
+def test_a_catalog_without_the_types_of_columns_is_refused_for_its_cause(postgres: PostgresServer) -> None:
+    postgres.create_database(
+        "dd_typeless", "CREATE TABLE a (x int); REVOKE SELECT ON pg_catalog.pg_constraint FROM PUBLIC"
+    )
+    address = postgres.url("dd_typeless", user=PASSWORD_ROLE, password=PASSWORD)
+    engine = PostgresEngine(ConnectionSpec("postgres", {"url": address}))
+    with engine.open() as session, pytest.raises(PermissionDenied):
+        engine.read_catalog(session)
+
+
 def test_a_server_of_another_kind_is_a_configuration_error(
     postgres: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
