@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from servers.mariadb import MariaDBServer, running_mariadb
 from servers.postgres import PostgresServer, running_postgres
+
+# A busy machine is no failure: examples have no time limit, nor has making them up.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
