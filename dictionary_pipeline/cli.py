@@ -309,10 +309,12 @@ def expand_predecessor_spelling(arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    from dictionary_pipeline.interrupts import watch_interrupts
     from dictionary_pipeline.terminal import complain, prepare_streams
     from dictionary_pipeline.unexpected import unexpected
 
     prepare_streams()
+    watch_interrupts()
     words = expand_predecessor_spelling(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=words, standalone_mode=True)

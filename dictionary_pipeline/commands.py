@@ -20,6 +20,7 @@ from dictionary_pipeline.config.templates import write_database, write_project
 from dictionary_pipeline.diffing import show_diff
 from dictionary_pipeline.engines.registry import create_engine
 from dictionary_pipeline.errors import ConfigurationError
+from dictionary_pipeline.interrupts import stop_if_interrupted
 from dictionary_pipeline.introspection.snapshot import take_snapshot
 from dictionary_pipeline.pipeline import RunSummary, run_database
 from dictionary_pipeline.places import unknown_database
@@ -198,6 +199,7 @@ def _run_shown(config: DatabaseConfig, store: Store, options: RunOptions, shared
     with _progress(config.name) as (bar, task):
 
         def show(stage: str, done: int, total: int) -> None:
+            stop_if_interrupted()
             bar.update(task, description=f"{config.name}: {stage}", completed=done, total=total)
 
         try:
