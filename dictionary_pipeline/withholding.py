@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import polars as pl
 
@@ -23,6 +24,8 @@ from dictionary_pipeline.state import StageState
 from dictionary_pipeline.store import Store
 
 _NAME = ["schema", "table", "column"]
+_DECLARED = ("enum", "domain", "check")
+"""Origins of allowed values that the catalog tells."""
 
 
 def policy_of(config: DatabaseConfig, catalog: Catalog, store: Store) -> Policy:
@@ -58,6 +61,16 @@ def sealed_values(store: Store, result: SampleResult, previous: SampleResult | N
         unread = hidden.join(values, on=_NAME, how="anti")
         values = pl.concat([values, _shown(previous, unread)])
     return seal(values, hidden, load_sealed(store))
+
+
+def without_scrubbed_lists(result: SampleResult, shown: Catalog) -> SampleResult:
+    """Samples whose declared allowed values are those that the scrubbed catalog still declares."""
+    declares = pl.col("allowed_values").is_not_null() | pl.col("enum_values").is_not_null()
+    kept = shown.columns.filter(declares).select(*_NAME, is_declared=True)
+    profiles = result.profiles.join(kept, on=_NAME, how="left", maintain_order="left")
+    is_kept = ~pl.col("allowed_values_origin").is_in(_DECLARED) | pl.col("is_declared")
+    lists = pl.when(is_kept).then(pl.col("allowed_values", "allowed_values_origin"))
+    return replace(result, profiles=profiles.with_columns(lists).drop("is_declared"))
 
 
 def _shown(samples: SampleResult, columns: pl.DataFrame) -> pl.DataFrame:

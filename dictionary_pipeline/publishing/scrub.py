@@ -95,7 +95,8 @@ def scrub_catalog(catalog: Catalog, sensitivity: pl.DataFrame, sealed: Sealed | 
 
     Scrubbed are comment and default of the column itself, comments and defaults in its table and
     CHECKs that mention it, and the SQL and comments of views that have or mention such a column. Its
-    allowed values (enum labels, domain and CHECK lists) are removed, or masked.
+    allowed values (enum labels, domain and CHECK lists) are removed, or masked; those of other columns are
+    removed where they name one of its values.
 
     Args:
         catalog: As introspected.
@@ -206,8 +207,21 @@ class _Scrubber:
         def touches(row: tuple[str, ...]) -> bool:
             return self.names.has(row[0], row[1], row[3]) or self.names.mentions(row[0], row[1], row[2])
 
+        columns = self._without_quoting_lists(columns)
         defaults = _rewrite(columns, "default", lambda row: self.sql(row[2], touches(row)), "column")
         return _rewrite(defaults, "comment", lambda row: self.prose(row[2], touches(row)), "column")
+
+    def _without_quoting_lists(self, columns: pl.DataFrame) -> pl.DataFrame:
+        """Columns without the value lists that name a hidden value: what is left of one would be wrong."""
+        if self.recogniser is None:
+            return columns
+        matches = self.recogniser.matches
+        lists = columns.select(*_LISTS, "domain_checks").rows()
+        quotes = pl.Series(
+            [any(matches(text) for texts in row for text in texts or ()) for row in lists], dtype=pl.Boolean
+        )
+        emptied = (*_LISTS, "allowed_values_origin", "domain_checks")
+        return columns.with_columns(pl.when(~quotes).then(name).alias(name) for name in emptied)
 
 
 def _without_lists(columns: pl.DataFrame, sensitivity: pl.DataFrame) -> pl.DataFrame:

@@ -49,6 +49,7 @@ def column_samples(run: PipelineRun) -> StageReport:
     )
     sealed = withholding.sealed_values(run.store, result, previous)
     shown = scrub_catalog(catalog, result.sensitivity, sealed)
+    result = withholding.without_scrubbed_lists(result, shown)
     snapshot = upstream[SNAPSHOT].output
     if not withholding.same_texts(shown, catalog):
         snapshot = save_stage(run.store, SNAPSHOT, *handover.catalog_parts(shown), {}).output

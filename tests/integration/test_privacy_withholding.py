@@ -201,6 +201,21 @@ def test_a_value_that_another_column_shows_as_its_own_does_not_block(shop: Shop,
     assert shop.column("what", "event")["SampleValues"] == ["call 555-0001"]
 
 
+def test_a_list_of_allowed_values_that_names_a_withheld_one_is_not_told(shop: Shop, database: Path) -> None:
+    with sqlite3.connect(database) as connection:
+        connection.executescript("""
+            CREATE TABLE route (target TEXT CHECK (target IN ('cust3@shop.example', 'desk')),
+                way TEXT CHECK (way IN ('road', 'rail')));
+            INSERT INTO route VALUES ('desk', 'road');
+        """)
+    connection.close()
+    for _ in range(2):  # the second run starts from what the first one kept
+        ok(shop.run())
+        assert "AllowedValues" not in shop.column("target", "route")
+        assert shop.column("way", "route")["AllowedValues"] == ["rail", "road"]
+        assert holders(shop.out, EMAILS) == []
+
+
 @pytest.mark.parametrize("treat", ["withhold", "mask", "deny"])
 def test_a_column_newly_hidden_is_purged_from_the_whole_store(shop: Shop, treat: str) -> None:
     ok(shop.run(allow=("email",)))
