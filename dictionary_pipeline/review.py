@@ -221,7 +221,10 @@ def _spoken(catalog: Catalog, human: HumanKnowledge) -> set[tuple[bool, ObjectNa
     tables = people.tables.select(_TABLE).iter_rows()
     named = people.entity_names.select(_TABLE).iter_rows()
     columns = people.columns.select(_COLUMN).iter_rows()
+    in_dbt: list[ObjectName] = [(table.schema, table.table, None) for table in human.tables if table.is_in_dbt]
+    in_dbt += [(t.schema, t.table, column.name) for t in human.tables for column in t.columns if column.is_in_dbt]
     return {
+        *((False, name) for name in in_dbt),
         *((False, (schema, table, None)) for schema, table in tables),
         *((True, (schema, table, None)) for schema, table in named),
         *((False, (schema, table, column)) for schema, table, column in columns),

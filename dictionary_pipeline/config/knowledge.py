@@ -139,6 +139,7 @@ class _Reader:
                 origin=self.document.where(loc),
                 rejected=meta.rejected if meta else (),
                 approval=meta.approval if meta else None,
+                is_in_dbt=_is_doc(table.description),
             )
         )
 
@@ -154,6 +155,7 @@ class _Reader:
             value_synonyms=meta.value_synonyms if meta else {},
             rejected=meta.rejected if meta else (),
             approval=meta.approval if meta else None,
+            is_in_dbt=_is_doc(column.description),
         )
 
     @staticmethod
@@ -234,7 +236,7 @@ class _Reader:
     def _description(self, text: str | None, loc: Loc) -> str | None:
         """The text, trimmed. A `doc()` block is only known to dbt, which puts its text into the manifest."""
         stripped = (text or "").strip()
-        if "{{" in stripped and "doc(" in stripped:
+        if _is_doc(stripped):
             place = self.document.where(loc)
             self.warnings.append(f"{place}: a description with {{{{ doc() }}}} is only read through 'dbt_manifest'.")
             return None
@@ -248,6 +250,10 @@ class _Reader:
 
     def _fault(self, loc: Loc, what: str, fix: str) -> None:
         self.errors.append(self.document.error(loc, what, fix))
+
+
+def _is_doc(description: str | None) -> bool:
+    return description is not None and "{{" in description and "doc(" in description
 
 
 def _fact(raw: Any, column: str | None) -> dbt_tests.Fact | None:

@@ -153,6 +153,8 @@ class HumanColumn:
     rejected: tuple[str, ...] = ()
     """Hashes of drafts that a person rejected."""
     approval: Approval | None = None
+    is_in_dbt: bool = False
+    """There is a description, but only dbt knows its text."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,8 @@ class HumanTable:
     rejected: tuple[str, ...] = ()
     """Hashes of drafts that a person rejected."""
     approval: Approval | None = None
+    is_in_dbt: bool = False
+    """There is a description, but only dbt knows its text."""
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,18 @@ def test_without_a_model_derived_texts_are_reviewed_and_approved_by_table_only(r
     assert {draft["table"] for draft in drafts(run)} == {"shop", "visit"}
 
 
+def test_a_description_that_only_dbt_knows_is_not_written_over(run: Run, file: Path) -> None:
+    described = (
+        "sources:\n  - name: main\n    tables:\n      - name: region\n        description: '{{ doc(\"region\") }}'\n"
+        "        columns:\n          - name: region_id\n            description: '{{ doc(\"region_id\") }}'\n"
+    )
+    file.write_text(HEAD + described)
+    run("run")
+    assert [draft["column"] for draft in drafts(run) if draft["table"] == "region"] == ["zone"]
+    assert run("approve", "shop", "main.region")[0] == 0
+    assert file.read_text().startswith(HEAD + described)
+
+
 def test_without_a_terminal_review_lists(run: Run, file: Path) -> None:
     run("run")
     code, out, _ = run("review", "shop")
