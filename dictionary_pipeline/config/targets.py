@@ -58,7 +58,7 @@ def _url_or_file(text: str, origin: str) -> ConnectionSpec:
     if "://" in text:
         return _checked(spec_from_url(text, origin=origin, folder=Path.cwd()))
     path = user_path(text)
-    if path.exists():
+    if _is_there(path):
         return ConnectionSpec(_file_type(path), {"path": str(path.absolute())}, {}, origin)
     raise _unknown(text, origin)
 
@@ -68,7 +68,7 @@ def _checked(spec: ConnectionSpec) -> ConnectionSpec:
     if spec.type not in ("sqlite", "duckdb"):
         return spec
     path = Path(str(spec.options["path"]))
-    if not path.exists():
+    if not _is_there(path):
         raise ConfigurationError("the database file does not exist", where=str(path), fix="Check the path.")
     found = _file_type(path)
     if found != spec.type:
@@ -78,13 +78,24 @@ def _checked(spec: ConnectionSpec) -> ConnectionSpec:
     return spec
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is a file, or may be one in a folder that nobody lets us look into: opening it will tell."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _file_type(path: Path) -> str:
     """Engine of a file by its first bytes (SQLite file format 1.2, DuckDB storage header)."""
-    if path.is_dir():
-        raise ConfigurationError("this is a folder", where=str(path), fix="Name the database file inside it.")
     try:
         with path.open("rb") as file:
             head = file.read(16)
+    except IsADirectoryError:
+        raise ConfigurationError("this is a folder", where=str(path), fix="Name the database file inside it.") from None
     except OSError as error:
         raise ConnectionFailed(
             "the file cannot be read", where=str(path), fix="Check its permissions.", code=str(error.errno)

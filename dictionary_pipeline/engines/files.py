@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from dictionary_pipeline.config.resolved import ConnectionSpec
@@ -32,27 +31,41 @@ def header(path: Path) -> bytes:
         NotADatabase: There is no such file.
         ConnectionFailed: The file cannot be read.
     """
-    if not path.exists():
-        raise NotADatabase("there is no such file", where=str(path), fix="Check the path.")
-    if path.is_dir():
-        raise NotADatabase("this is a folder, not a database file", where=str(path), fix="Name the file inside it.")
     try:
         with path.open("rb") as file:
             return file.read(100)
-    except OSError as error:
-        raise ConnectionFailed(
-            "the database file cannot be read",
-            where=str(path),
-            fix="Give the account that runs this read permission on the file.",
-            code=None if error.errno is None else str(error.errno),
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotADatabase("there is no such file", where=str(path), fix="Check the path.") from None
+    except IsADirectoryError:
+        raise NotADatabase(
+            "this is a folder, not a database file", where=str(path), fix="Name the file inside it."
         ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def change_mark(path: Path, *more: str) -> str:
-    """A text that differs once the file, or one beside it with one of the suffixes, was written to."""
+    """A text that differs once the file, or one beside it with one of the suffixes, was written to.
+
+    Raises:
+        ConnectionFailed: The folder cannot be looked into.
+    """
     marks = []
     for file in (path, *(path.with_name(path.name + suffix) for suffix in more)):
-        with contextlib.suppress(FileNotFoundError):
+        try:
             status = file.stat()
-            marks.append(f"{status.st_mtime_ns}:{status.st_size}")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise _unreadable(file, error) from None
+        marks.append(f"{status.st_mtime_ns}:{status.st_size}")
     return " ".join(marks)
+
+
+def _unreadable(path: Path, error: OSError) -> ConnectionFailed:
+    return ConnectionFailed(
+        "the database file cannot be read",
+        where=str(path),
+        fix="Give the account that runs this read permission on the file and its folders.",
+        code=None if error.errno is None else str(error.errno),
+    )

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -121,23 +122,29 @@ def test_a_file_open_for_writing_in_this_process_is_refused(database: Path) -> N
         assert "in this process" in refused(database).what
 
 
-def test_an_unreadable_file_says_so(database: Path) -> None:
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_an_unreadable_file_says_so(database: Path, closed: str) -> None:
     if os.geteuid() != 0:
-        database.chmod(0)
+        owner = database if closed == "file" else database.parent
+        owner.chmod(0)
         assert "cannot be read" in refused(database).what
+        owner.chmod(0o700)
         return
     # Root may read everything, so another account has to try.
     script = (
         "import os, sys; from pathlib import Path; from engine_probes import engine_on\n"
-        "import dictionary_pipeline.engines.duckdb\n"
-        "os.setuid(65534)\n"
-        "try: engine_on('duckdb', Path(sys.argv[1])).connect()\n"
-        "except Exception as error: print(type(error).__name__, error.what)"
+        "import dictionary_pipeline.engines.duckdb; from dictionary_pipeline.config.targets import resolve_target\n"
+        "os.chdir(Path(sys.argv[1]).anchor); os.setuid(65534)\n"
+        "for attempt in (lambda: engine_on('duckdb', Path(sys.argv[1])).connect(),\n"
+        "                lambda: resolve_target(sys.argv[1], folder=None)):\n"
+        "    try: attempt()\n"
+        "    except Exception as error: print(type(error).__name__, error.what)"
     )
-    folder = database.parent
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)
-    database.chmod(0o600)
+    root = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir()))
+    for parent in database.parents:
+        if parent.is_relative_to(root) and parent != root:
+            parent.chmod(0o755)
+    (database if closed == "file" else database.parent).chmod(0o600)
     run = subprocess.run(
         [sys.executable, "-c", script, str(database)],
         cwd=Path(__file__).parent,
@@ -145,7 +152,10 @@ def test_an_unreadable_file_says_so(database: Path) -> None:
         text=True,
         check=True,
     )
-    assert run.stdout.strip() == "ConnectionFailed the database file cannot be read"
+    assert run.stdout.splitlines() == [
+        "ConnectionFailed the database file cannot be read",
+        "ConnectionFailed the file cannot be read",
+    ]
 
 
 @pytest.mark.parametrize("path", ["", ":memory:"])

@@ -20,6 +20,7 @@ def watched() -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     watch_interrupts()
     yield
+    watch_interrupts()
     signal.signal(signal.SIGINT, before)
 
 
