@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import re
 import sys
@@ -23,6 +24,8 @@ def prepare_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    # Warnings of a client library would stand beside the one line that says what failed.
+    logging.getLogger("azure").addHandler(logging.NullHandler())
 
 
 def say(text: str) -> None:

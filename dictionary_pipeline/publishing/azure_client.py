@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,8 +23,6 @@ _ENTRA = Login("Entra ID", "")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TOO_MANY = 429
 _MOST_WAIT = 60.0
-# Without it, warnings of the library stand on the terminal beside the one line that says what failed.
-logging.getLogger("azure").addHandler(logging.NullHandler())
 
 
 def connect(target: AzureTarget, **options: Any) -> tuple[BlobServiceClient, Login]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -430,15 +429,6 @@ def test_too_many_requests_are_sent_again_when_the_service_asks_for_it(
     assert store.read("x") == b"of a file" and waited == [7.0, 7.0]
     with pytest.raises(StoreError, match="Azure limits the requests to this account at the moment"):
         open_on(azurite, container, transport=Busy("GET", 99)).read("x")
-
-
-def test_warnings_of_the_client_library_do_not_reach_the_terminal(
-    azurite: AzuriteServer, container: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logging.getLogger(), "handlers", [])
-        logging.getLogger("azure.core.pipeline").warning("Incomplete download.")
-    assert capsys.readouterr() == ("", "")
 
 
 def test_an_account_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

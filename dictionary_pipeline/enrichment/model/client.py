@@ -6,7 +6,6 @@ connections and obeys Retry-After; nothing here repeats them again.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +30,6 @@ _WHERE = "the language model"
 _MOST_ADAPTATIONS = 6
 _UNKNOWN_MODEL = "model_not_found"
 """Some servers say so with another status than 404."""
-# Without it, warnings of the library stand on the terminal beside the one line that says what failed.
-logging.getLogger("azure").addHandler(logging.NullHandler())
 _clients: dict[tuple[object, ...], openai.OpenAI] = {}
 _clients_lock = threading.Lock()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -32,8 +31,6 @@ _MOST_WAIT = 60.0
 _DOCUMENT_PASSING = PASSING | {409, 422}
 """Statuses of single documents: a version conflict and an index that is busy pass too."""
 _WHERE = "search:"
-# Without it, warnings of the library stand on the terminal beside the one line that says what failed.
-logging.getLogger("azure").addHandler(logging.NullHandler())
 _T = TypeVar("_T")
 
 
